@@ -1,0 +1,62 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+int fd_write_all(int fd, const void *p, size_t n)
+{
+	const char *at = p;
+
+	while (n) {
+		ssize_t r = write(fd, at, n);
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return -errno;
+		at += r;
+		n -= (size_t)r;
+	}
+	return 0;
+}
+
+int fd_read_to_end(int fd, size_t max_bytes, const char *what, struct text *t, struct fault *f)
+{
+	size_t start = t->n;
+
+	for (;;) {
+		ssize_t r = read(fd, text_reserve(t, 65536), 65536);
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return fault_set(f, FAULT_SYSTEM, errno, "read %s", what);
+		if (!r)
+			return 0;
+		text_grew(t, (size_t)r);
+		if (t->n - start > max_bytes)
+			return fault_set(f, FAULT_LIMIT, 0, "%s is larger than %zu bytes", what,
+				max_bytes);
+	}
+}
+
+int fd_set_nonblock(int fd, int on)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || fcntl(fd, F_SETFL, on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK) < 0)
+		return -errno;
+	return 0;
+}
+
+int fd_fill_standard(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= 2);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}

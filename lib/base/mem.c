@@ -1,0 +1,49 @@
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static void *kept(void *p)
+{
+	if (!p) {
+		fputs("sbx: out of memory\n", stderr);
+		abort();
+	}
+	return p;
+}
+
+void *mem_zeroed(size_t n, size_t size)
+{
+	return kept(calloc(n ? n : 1, size));
+}
+
+void *mem_resized(void *p, size_t n, size_t size)
+{
+	return kept(reallocarray(p, n ? n : 1, size));
+}
+
+char *mem_string(const char *s)
+{
+	return s ? kept(strdup(s)) : NULL;
+}
+
+char *mem_bytes(const void *p, size_t n)
+{
+	char *copy = mem_zeroed(n + 1, 1);
+
+	if (n)
+		memcpy(copy, p, n);
+	return copy;
+}
+
+char *mem_format(const char *format, ...)
+{
+	va_list ap;
+	char *s = NULL;
+
+	va_start(ap, format);
+	int n = vasprintf(&s, format, ap);
+	va_end(ap);
+	return kept(n < 0 ? NULL : s);
+}

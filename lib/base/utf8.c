@@ -1,0 +1,74 @@
+#include "base/utf8.h"
+
+size_t utf8_sequence(const unsigned char *p, size_t n)
+{
+	/* The second byte's range depends on the first. Source: RFC 3629 section 4. */
+	unsigned char low = 0x80, high = 0xbf;
+	size_t len;
+
+	if (!n)
+		return 0;
+	if (p[0] < 0x80)
+		return 1;
+	if (p[0] >= 0xc2 && p[0] <= 0xdf)
+		len = 2;
+	else if (p[0] >= 0xe0 && p[0] <= 0xef)
+		len = 3;
+	else if (p[0] >= 0xf0 && p[0] <= 0xf4)
+		len = 4;
+	else
+		return 0;
+	if (p[0] == 0xe0)
+		low = 0xa0;
+	else if (p[0] == 0xed)
+		high = 0x9f;
+	else if (p[0] == 0xf0)
+		low = 0x90;
+	else if (p[0] == 0xf4)
+		high = 0x8f;
+	if (n < len || p[1] < low || p[1] > high)
+		return 0;
+	for (size_t i = 2; i < len; i++)
+		if (p[i] < 0x80 || p[i] > 0xbf)
+			return 0;
+	return len;
+}
+
+bool utf8_is_valid(const void *p, size_t n)
+{
+	const unsigned char *b = p;
+
+	for (size_t i = 0; i < n;) {
+		size_t len = utf8_sequence(b + i, n - i);
+		if (!len)
+			return false;
+		i += len;
+	}
+	return true;
+}
+
+size_t utf8_cut_tail(const void *p, size_t n)
+{
+	const unsigned char *b = p;
+
+	for (size_t back = 1; back <= 3 && back <= n; back++) {
+		unsigned char c = b[n - back];
+		if (c < 0x80)
+			return 0;
+		if (c < 0xc0)
+			continue;
+		size_t len = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
+		return len > back ? back : 0;
+	}
+	return 0;
+}
+
+size_t utf8_cut_head(const void *p, size_t n)
+{
+	const unsigned char *b = p;
+	size_t i = 0;
+
+	while (i < 3 && i < n && (b[i] & 0xc0) == 0x80)
+		i++;
+	return i;
+}

@@ -1,0 +1,72 @@
+/*
+ * The control groups of one session: v1, v2 or none behind one header.
+ *
+ *	cgroup_make("sess_…", &limits, &cg, &f);   every value is read back
+ *	cgroup_attach(cg, pid, &f);                once, init; children inherit
+ *	cgroup_child_make(cg, n, pid, &f);         memory evidence of one exec-init
+ *	…
+ *	cg = cgroup_remove(cg);
+ *
+ * Groups are made below the caller's own group of each hierarchy and named sbx-ID.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/fault.h"
+
+struct cgroup_limits {
+	uint64_t cpu_milli;     /* thousandths of a CPU; 0: none */
+	uint64_t memory_bytes;  /* [bytes] 0: none */
+	uint64_t pids;          /* 0: none */
+};
+
+enum cgroup_controller { CGROUP_CPU, CGROUP_MEMORY, CGROUP_PIDS, CGROUP_CONTROLLERS };
+
+struct cgroup;
+
+/*
+ * cgroup_make - makes the groups of a session, limits written and read back
+ *
+ * A controller that cannot be used is left out, not an error: cgroup_enforced says "none"
+ * and cgroup_why says why.
+ *
+ * Returns: 0, or negative.
+ * Faults:  LIMIT  a value was written and another one read back.
+ */
+int cgroup_make(const char *id, const struct cgroup_limits *l, struct cgroup **ret, struct fault *f);
+
+/* "cgroup-v2", "cgroup-v1" or "none". */
+const char *cgroup_enforced(const struct cgroup *cg, enum cgroup_controller c);
+const char *cgroup_why(const struct cgroup *cg, enum cgroup_controller c);
+
+/* Moves a process in: all hierarchies back to back. Faults: SYSTEM. */
+int cgroup_attach(struct cgroup *cg, pid_t pid, struct fault *f);
+
+struct cgroup_usage {
+	uint64_t memory_bytes, memory_peak_bytes; /* [bytes] */
+	uint64_t cpu_us;                          /* [µs] */
+	uint64_t pids, pids_peak, pids_denied;    /* forks that were refused */
+	uint64_t oom_kills;
+	bool has_memory, has_cpu, has_pids;       /* the numbers above are evidence */
+};
+
+/* Of the whole session. What cannot be read is left 0 with its has_ false. */
+void cgroup_read(struct cgroup *cg, struct cgroup_usage *ret);
+
+/* A child memory group without a limit for exec-init n, with pid in it. 0, or -errno;
+ * nothing happens and 0 is returned where there is no memory controller. */
+int cgroup_child_make(struct cgroup *cg, uint32_t n, pid_t pid);
+void cgroup_child_read(struct cgroup *cg, uint32_t n, struct cgroup_usage *ret);
+void cgroup_child_remove(struct cgroup *cg, uint32_t n);
+
+/* Where the groups lie, one directory a line, for status.json; and removal by that text
+ * after a crash: kills what is left in it (cgroup.kill, else by pidfd), then rmdir. */
+void cgroup_paths(const struct cgroup *cg, char *buf, size_t room);
+int cgroup_remove_paths(const char *paths, struct fault *f);
+
+/* Removes the groups; retries EBUSY for at most 500 ms. Returns NULL. */
+struct cgroup *cgroup_remove(struct cgroup *cg);
