@@ -32,6 +32,12 @@ enum event_type {
 const char *event_type_name(enum event_type type);
 const char *event_type_help(enum event_type type);
 
+#define EVENT_SCHEMA "sbx.events/1"
+
+/* [bytes] Longest line. Source: a list of LIMIT_FILES_LISTED names of PATH_MAX bytes, each
+ * byte escaped (\\u00XX) and once more in base64. */
+#define EVENT_LINE_BYTES (32ull * 1024 * 1024)
+
 /* [bytes] A segment is closed when it is longer. Source: a follower re-reads at most one. */
 #define JOURNAL_SEGMENT_BYTES (8ull * 1024 * 1024)
 
@@ -39,7 +45,8 @@ struct journal {
 	int dir;            /* the events/ directory */
 	int fd;             /* the open segment */
 	uint64_t seq;       /* of the last event; 0: none */
-	uint64_t n_segment; /* [bytes] in the open segment */
+	uint64_t n_segment; /* [bytes] of whole lines in the open segment */
+	bool torn;          /* a failed write could not be cut off yet */
 	struct text line;
 };
 
@@ -48,7 +55,7 @@ struct journal {
  * @dir:  descriptor of the session's events/ directory; stays the caller's
  * @j:    zeroed; filled
  *
- * Finds the last number, and cuts a torn last line off.
+ * Finds the last number, and cuts off what lies behind the last event: a torn line.
  *
  * Returns: 0, or negative.
  * Faults:  SYSTEM  open, read, truncate or create failed.
@@ -63,7 +70,7 @@ struct text *event_begin(struct journal *j, enum event_type type, const char *se
 	const char *execution_id);
 
 /* Faults: SYSTEM the write failed; what was written of the line is cut off again and the
- * number is not used up. */
+ * number is not used up. LIMIT the line is longer than EVENT_LINE_BYTES; nothing is written. */
 int event_end(struct journal *j, struct fault *f);
 
 struct follow;
@@ -83,17 +90,21 @@ struct follow *follow_free(struct follow *fo);
 /* Readable when there may be something new; -1 without watch. */
 int follow_fd(const struct follow *fo);
 
+/* The journal was removed with its session: nothing more will come. */
+bool follow_is_gone(const struct follow *fo);
+
 /*
  * follow_next - takes the next whole line
  * @ret_line:  without its newline, valid until the next call
  *
  * Returns: 1 a line; 0 none now (torn lines are left for later); negative failed.
  * Faults:  SYSTEM  read failed.
- *          FORMAT  a line is longer than any event.
+ *          FORMAT  a line is longer than any event, or a segment's schema is unknown.
  */
 int follow_next(struct follow *fo, const char **ret_line, size_t *ret_n, struct fault *f);
 
-/* Reads seq and type out of a line that event_end wrote. False when it is none. */
+/* Reads seq and type out of a line that event_end wrote. False when it is none. EVENT_MAX is
+ * a type of a newer version. */
 bool event_peek(const char *line, size_t n, uint64_t *ret_seq, enum event_type *ret_type);
 
 /* "id: SEQ\nevent: TYPE\ndata: LINE\n\n". Source: HTML living standard, 9.2.6. */
