@@ -13,6 +13,7 @@ char *text_reserve(struct text *t, size_t n)
 		size_t room = t->room ? t->room * 2 : 256;
 		t->room = room > need ? room : need;
 		t->data = mem_resized(t->data, t->room, 1);
+		t->data[t->n] = 0;
 	}
 	return t->data + t->n;
 }
