@@ -1,0 +1,627 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "sys/cgroup-inner.h"
+
+/* --- where ---------------------------------------------------------------------------- */
+
+static const char hybrid_self[] =
+	"9:name=systemd:/\n4:memory:/process_api/0c36\n3:cpuset:/set\n2:cpuacct:/acct\n1:cpu:/\n0::/\n";
+static const char hybrid_mounts[] =
+	"23 1 8:1 / / rw,relatime - ext4 /dev/vda rw\n"
+	"31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755\n"
+	"32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu\n"
+	"33 31 0:30 / /sys/fs/cgroup/cpuacct rw,relatime shared:7 - cgroup cgroup rw,cpuacct\n"
+	"35 31 0:32 / /sys/fs/cgroup/mem\\040ory rw,relatime - cgroup cgroup rw,memory\n"
+	"41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n";
+
+static void expect_where(const char *self, const char *mounts, const char *controller,
+	const char *path, const char *top)
+{
+	auto_free char *got = NULL, *got_top = NULL;
+
+	assert_int_equal(cgroup_where(self, mounts, controller, &got, &got_top), 0);
+	assert_string_equal(got, path);
+	assert_string_equal(got_top, top);
+}
+
+static void expect_nowhere(const char *self, const char *mounts, const char *controller, int r)
+{
+	char *got = NULL;
+
+	assert_int_equal(cgroup_where(self, mounts, controller, &got, NULL), r);
+	assert_null(got);
+}
+
+static void test_where(void **state)
+{
+	static const char docker_self[] = "5:cpuacct,cpu:/docker/1f\n4:memory:/docker/1f/x\n3:pids:/other\n";
+	static const char docker_mounts[] =
+		"1 2 0:1 /docker/1f /sys/fs/cgroup/cpu,cpuacct ro - cgroup cgroup rw,cpu,cpuacct\n"
+		"1 2 0:1 /docker/1f /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n"
+		"1 2 0:1 /docker/1f /sys/fs/cgroup/pids ro - cgroup cgroup rw,pids\n";
+	static const char systemd_self[] = "0::/user.slice/user-1000.slice/a:b.scope\n";
+	static const char systemd_mounts[] = "30 25 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate\n";
+
+	(void)state;
+	expect_where(hybrid_self, hybrid_mounts, "memory", "/sys/fs/cgroup/mem ory/process_api/0c36",
+		"/sys/fs/cgroup/mem ory");
+	expect_where(hybrid_self, hybrid_mounts, "cpu", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu");
+	expect_where(hybrid_self, hybrid_mounts, NULL, "/sys/fs/cgroup/unified", "/sys/fs/cgroup/unified");
+	expect_nowhere(hybrid_self, hybrid_mounts, "pids", -ENOENT);
+	expect_nowhere(hybrid_self, hybrid_mounts, "cpuset", -ENOENT);
+	expect_where(docker_self, docker_mounts, "cpu", "/sys/fs/cgroup/cpu,cpuacct",
+		"/sys/fs/cgroup/cpu,cpuacct");
+	expect_where(docker_self, docker_mounts, "memory", "/sys/fs/cgroup/memory/x",
+		"/sys/fs/cgroup/memory");
+	expect_nowhere(docker_self, docker_mounts, "pids", -EXDEV);
+	expect_nowhere(docker_self, docker_mounts, NULL, -ENOENT);
+	expect_where(systemd_self, systemd_mounts, NULL,
+		"/sys/fs/cgroup/user.slice/user-1000.slice/a:b.scope", "/sys/fs/cgroup");
+	expect_nowhere("0::/../x\n", systemd_mounts, NULL, -EXDEV);
+	expect_nowhere("", "", "cpu", -ENOENT);
+	expect_nowhere("0::\n0:\n::\n:", "- - -\n1 2 3 4 5 6 -\n", NULL, -ENOENT);
+}
+
+static void test_below_mount(void **state)
+{
+	(void)state;
+	assert_true(cgroup_is_below_mount(hybrid_mounts, "/sys/fs/cgroup/cpu/sbx-a"));
+	assert_true(cgroup_is_below_mount(hybrid_mounts, "/sys/fs/cgroup/unified/x/sbx-a"));
+	assert_false(cgroup_is_below_mount(hybrid_mounts, "/sys/fs/cgroup/cpu"));
+	assert_false(cgroup_is_below_mount(hybrid_mounts, "/sys/fs/cgroup/cpus/sbx-a"));
+	assert_false(cgroup_is_below_mount(hybrid_mounts, "/sys/fs/cgroup/sbx-a"));
+	assert_false(cgroup_is_below_mount(hybrid_mounts, "/sys/fs/cgroup/cpu/../../../../tmp/sbx-a"));
+	assert_false(cgroup_is_below_mount(hybrid_mounts, "/sys/fs/cgroup/cpu//sbx-a"));
+	assert_false(cgroup_is_below_mount(hybrid_mounts, "/sys/fs/cgroup/cpu/./sbx-a"));
+	assert_false(cgroup_is_below_mount(hybrid_mounts, "sys/fs/cgroup/cpu/sbx-a"));
+	assert_false(cgroup_is_below_mount(hybrid_mounts, ""));
+}
+
+/* --- a tree of our own ------------------------------------------------------------------ */
+
+struct fake {
+	char top[64];
+	char proc[80];
+	struct cgroup_host host;
+};
+
+static int fake_sysno; /* what make_dir fails with */
+
+static void put_file(const char *dir, const char *name, const char *text)
+{
+	auto_free char *path = NULL;
+
+	assert_true(asprintf(&path, "%s/%s", dir, name) > 0);
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+	assert_true(fd >= 0);
+	assert_int_equal(fd_write_all(fd, text, strlen(text)), 0);
+	close(fd);
+}
+
+static void expect_file(const char *dir, const char *name, const char *text)
+{
+	auto_text struct text t = { 0 };
+	auto_fd int fd = open(dir, O_RDONLY | O_DIRECTORY);
+
+	assert_int_equal(cgroup_read_text(fd, name, &t), 0);
+	assert_string_equal(text_string(&t), text);
+}
+
+/* What the kernel puts into a new group. The file "gives" of the parent says which
+ * controllers of v2 it hands down. */
+static int fake_make_dir(const char *path)
+{
+	static const char *const files[] = { "memory.limit_in_bytes", "memory.memsw.limit_in_bytes",
+		"memory.use_hierarchy", "pids.max", "cpu.cfs_period_us", "cpu.cfs_quota_us",
+		"cgroup.procs", "memory.max", "memory.swap.max", "memory.oom.group", "cpu.max",
+		"cgroup.subtree_control" };
+	auto_text struct text gives = { 0 };
+	auto_free char *parent = strdup(path);
+
+	if (fake_sysno)
+		return -fake_sysno;
+	/* Two hierarchies mounted together, or a second try: what is there stays. */
+	if (mkdir(path, 0755) < 0)
+		return errno == EEXIST ? 0 : -errno;
+	for (size_t i = 0; i < array_size(files); i++)
+		put_file(path, files[i], "");
+	put_file(path, "memory.use_hierarchy", "1\n");
+	put_file(path, "cgroup.type", "domain\n");
+	*strrchr(parent, '/') = 0;
+	auto_fd int dir = open(parent, O_RDONLY | O_DIRECTORY);
+	cgroup_read_text(dir, "gives", &gives);
+	put_file(path, "cgroup.controllers", text_string(&gives));
+	return 0;
+}
+
+static void fake_new(struct fake *k)
+{
+	auto_free char *self = NULL;
+
+	strcpy(k->top, "/tmp/test-cgroup-XXXXXX");
+	assert_non_null(mkdtemp(k->top));
+	snprintf(k->proc, sizeof k->proc, "%s/proc", k->top);
+	assert_int_equal(mkdir(k->proc, 0755), 0);
+	assert_true(asprintf(&self, "%s/self", k->proc) > 0);
+	assert_int_equal(mkdir(self, 0755), 0);
+	k->host = (struct cgroup_host){ k->proc, fake_make_dir };
+	fake_sysno = 0;
+}
+
+static void fake_text(struct fake *k, const char *self, const char *mounts)
+{
+	auto_free char *text = NULL;
+
+	put_file(k->proc, "self/cgroup", self);
+	/* Every %s is the top directory. */
+	auto_text struct text t = { 0 };
+	for (const char *p = mounts; *p; p++) {
+		if (*p == '@')
+			text_put(&t, k->top);
+		else
+			text_put_char(&t, *p);
+	}
+	put_file(k->proc, "self/mountinfo", text_string(&t));
+}
+
+static const char *fake_dir(struct fake *k, const char *name)
+{
+	static char path[200];
+
+	snprintf(path, sizeof path, "%s/%s", k->top, name);
+	if (mkdir(path, 0755) < 0)
+		assert_int_equal(errno, EEXIST);
+	return path;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st, (void)type, (void)ftw;
+	return remove(path);
+}
+
+static void fake_done(struct fake *k)
+{
+	nftw(k->top, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static const struct cgroup_limits limits = { .cpu_milli = 1500, .memory_bytes = 64 * MIB,
+	.pids = 32 };
+
+static void test_fake_v1(void **state)
+{
+	struct fake k;
+	struct fault f;
+	struct cgroup *cg = NULL;
+	char paths[2048];
+
+	(void)state;
+	fake_new(&k);
+	fake_text(&k, "3:memory:/own\n2:pids:/\n1:cpu,cpuacct:/\n",
+		"1 2 0:1 / @/mem rw - cgroup c rw,memory\n1 2 0:1 / @/pids rw - cgroup c rw,pids\n"
+		"1 2 0:1 / @/cpu rw - cgroup c rw,cpu,cpuacct\n");
+	fake_dir(&k, "mem"), fake_dir(&k, "mem/own"), fake_dir(&k, "pids"), fake_dir(&k, "cpu");
+	assert_int_equal(cgroup_make_on(&k.host, "a1", &limits, &cg, &f), 0);
+	for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
+		assert_string_equal(cgroup_enforced(cg, c), "cgroup-v1");
+		assert_string_equal(cgroup_why(cg, c), "");
+	}
+	expect_file(fake_dir(&k, "mem/own/sbx-a1"), "memory.limit_in_bytes", "67108864");
+	expect_file(fake_dir(&k, "mem/own/sbx-a1"), "memory.memsw.limit_in_bytes", "67108864");
+	expect_file(fake_dir(&k, "pids/sbx-a1"), "pids.max", "32");
+	expect_file(fake_dir(&k, "cpu/sbx-a1"), "cpu.cfs_quota_us", "150000");
+	expect_file(fake_dir(&k, "cpu/sbx-a1"), "cpu.cfs_period_us", "100000");
+	assert_int_equal(cgroup_attach(cg, 4711, &f), 0);
+	expect_file(fake_dir(&k, "pids/sbx-a1"), "cgroup.procs", "4711");
+	expect_file(fake_dir(&k, "mem/own/sbx-a1"), "cgroup.procs", "4711");
+	assert_int_equal(cgroup_child_make(cg, 3, 4712), 0);
+	expect_file(fake_dir(&k, "mem/own/sbx-a1/e3"), "cgroup.procs", "4712");
+
+	/* OOM kills: v1 counts in the victim's group alone. */
+	put_file(fake_dir(&k, "mem/own/sbx-a1/e3"), "memory.oom_control", "under_oom 0\noom_kill 2\n");
+	put_file(fake_dir(&k, "mem/own/sbx-a1/e3"), "memory.usage_in_bytes", "4096\n");
+	put_file(fake_dir(&k, "mem/own/sbx-a1/e3"), "memory.max_usage_in_bytes", "8192\n");
+	struct cgroup_usage u;
+	cgroup_child_read(cg, 3, &u);
+	assert_true(u.has_memory);
+	assert_int_equal(u.oom_kills, 2);
+	assert_int_equal(u.memory_peak_bytes, 8192);
+	cgroup_read(cg, &u);
+	assert_int_equal(u.oom_kills, 2);
+	assert_false(u.has_memory);
+	cgroup_child_remove(cg, 3);
+	cgroup_read(cg, &u);
+	assert_int_equal(u.oom_kills, 2);
+
+	cgroup_paths(cg, paths, sizeof paths);
+	assert_non_null(strstr(paths, "/mem/own/sbx-a1\n"));
+	assert_non_null(strstr(paths, "/cpu/sbx-a1\n"));
+	size_t full = strlen(paths);
+	cgroup_paths(cg, paths, full);
+	assert_int_equal(paths[strlen(paths) - 1], '\n');
+	assert_true(strlen(paths) < full);
+	assert_null(cgroup_remove(cg));
+	fake_done(&k);
+}
+
+static void test_fake_v2(void **state)
+{
+	struct fake k;
+	struct fault f;
+	struct cgroup *cg = NULL;
+	struct cgroup_usage u;
+
+	(void)state;
+	fake_new(&k);
+	fake_text(&k, "0::/app.slice/run.scope\n", "1 2 0:1 / @/cg rw - cgroup2 c rw\n");
+	fake_dir(&k, "cg");
+	put_file(fake_dir(&k, "cg/app.slice"), "cgroup.controllers", "memory pids\n");
+	put_file(fake_dir(&k, "cg/app.slice"), "cgroup.subtree_control", "memory pids\n");
+	put_file(fake_dir(&k, "cg/app.slice"), "cgroup.procs", "");
+	put_file(fake_dir(&k, "cg/app.slice"), "gives", "memory pids\n");
+	/* The own group has processes: the kernel refuses to hand anything down. A directory
+	 * in the file's place refuses to be written. */
+	put_file(fake_dir(&k, "cg/app.slice/run.scope"), "cgroup.controllers", "memory pids\n");
+	put_file(fake_dir(&k, "cg/app.slice/run.scope"), "cgroup.procs", "");
+	fake_dir(&k, "cg/app.slice/run.scope/cgroup.subtree_control");
+	assert_int_equal(cgroup_make_on(&k.host, "b", &limits, &cg, &f), 0);
+	assert_string_equal(cgroup_enforced(cg, CGROUP_MEMORY), "cgroup-v2");
+	assert_string_equal(cgroup_enforced(cg, CGROUP_PIDS), "cgroup-v2");
+	assert_string_equal(cgroup_enforced(cg, CGROUP_CPU), "none");
+	assert_string_not_equal(cgroup_why(cg, CGROUP_CPU), "");
+	expect_file(fake_dir(&k, "cg/app.slice/sbx-b"), "memory.max", "67108864");
+	expect_file(fake_dir(&k, "cg/app.slice/sbx-b"), "memory.swap.max", "0");
+	expect_file(fake_dir(&k, "cg/app.slice/sbx-b"), "memory.oom.group", "0");
+	expect_file(fake_dir(&k, "cg/app.slice/sbx-b"), "pids.max", "32");
+	expect_file(fake_dir(&k, "cg/app.slice/sbx-b"), "cpu.max", "");
+	expect_file(fake_dir(&k, "cg/app.slice/sbx-b"), "cgroup.subtree_control", "+memory");
+	assert_int_equal(cgroup_attach(cg, 99, &f), 0);
+	expect_file(fake_dir(&k, "cg/app.slice/sbx-b"), "cgroup.procs", "");
+	expect_file(fake_dir(&k, "cg/app.slice/sbx-b/base"), "cgroup.procs", "99");
+	assert_int_equal(cgroup_child_make(cg, 1, 100), 0);
+	expect_file(fake_dir(&k, "cg/app.slice/sbx-b/e1"), "cgroup.procs", "100");
+
+	put_file(fake_dir(&k, "cg/app.slice/sbx-b"), "memory.current", "12288\n");
+	put_file(fake_dir(&k, "cg/app.slice/sbx-b"), "memory.events", "low 0\noom 3\noom_kill 1\n");
+	put_file(fake_dir(&k, "cg/app.slice/sbx-b"), "pids.current", "7\n");
+	put_file(fake_dir(&k, "cg/app.slice/sbx-b"), "pids.events", "max 5\n");
+	put_file(fake_dir(&k, "cg/app.slice/sbx-b"), "cpu.stat", "usage_usec 1234\nuser_usec 1\n");
+	cgroup_read(cg, &u);
+	assert_true(u.has_memory && u.has_pids && u.has_cpu);
+	assert_int_equal(u.memory_bytes, 12288);
+	assert_int_equal(u.memory_peak_bytes, 12288);
+	assert_int_equal(u.oom_kills, 1);
+	assert_int_equal(u.pids_denied, 5);
+	assert_int_equal(u.cpu_us, 1234);
+	assert_null(cgroup_remove(cg));
+	fake_done(&k);
+}
+
+static void test_fake_v2_cpu(void **state)
+{
+	struct fake k;
+	struct fault f;
+	struct cgroup *cg = NULL;
+	struct cgroup_limits small = { .cpu_milli = 5 };
+
+	(void)state;
+	fake_new(&k);
+	fake_text(&k, "0::/\n", "1 2 0:1 / @/cg rw - cgroup2 c rw\n");
+	put_file(fake_dir(&k, "cg"), "cgroup.controllers", "cpuset cpu io memory hugetlb pids\n");
+	put_file(fake_dir(&k, "cg"), "cgroup.subtree_control", "");
+	put_file(fake_dir(&k, "cg"), "cgroup.procs", "");
+	put_file(fake_dir(&k, "cg"), "gives", "cpu memory pids\n");
+	assert_int_equal(cgroup_make_on(&k.host, "c", &small, &cg, &f), 0);
+	assert_string_equal(cgroup_enforced(cg, CGROUP_CPU), "cgroup-v2");
+	expect_file(fake_dir(&k, "cg/sbx-c"), "cpu.max", "5000 1000000\n");
+	/* Not asked for: accounted, never called enforced. */
+	assert_string_equal(cgroup_enforced(cg, CGROUP_MEMORY), "none");
+	assert_string_equal(cgroup_why(cg, CGROUP_MEMORY), "no limit was asked for");
+	assert_null(cgroup_remove(cg));
+	fake_done(&k);
+}
+
+static void test_none(void **state)
+{
+	struct fake k;
+	struct fault f;
+	struct cgroup *cg = NULL;
+	struct cgroup_usage u;
+	char paths[64];
+
+	(void)state;
+	fake_new(&k);
+	fake_text(&k, "", "");
+	assert_int_equal(cgroup_make_on(&k.host, "d", &limits, &cg, &f), 0);
+	for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
+		assert_string_equal(cgroup_enforced(cg, c), "none");
+		assert_non_null(strstr(cgroup_why(cg, c), "does not have it"));
+	}
+	assert_int_equal(cgroup_attach(cg, 1, &f), 0);
+	assert_int_equal(cgroup_child_make(cg, 1, 1), 0);
+	cgroup_child_read(cg, 1, &u);
+	cgroup_child_remove(cg, 1);
+	cgroup_read(cg, &u);
+	assert_false(u.has_memory || u.has_cpu || u.has_pids);
+	cgroup_paths(cg, paths, sizeof paths);
+	assert_string_equal(paths, "");
+	cgroup_remove(cg);
+
+	fake_text(&k, "3:memory:/\n0::/\n",
+		"1 2 0:1 / @/mem rw - cgroup c rw,memory\n1 2 0:1 / @/cg rw - cgroup2 c rw\n");
+	fake_dir(&k, "mem");
+	put_file(fake_dir(&k, "cg"), "cgroup.procs", "");
+	fake_sysno = EROFS;
+	assert_int_equal(cgroup_make_on(&k.host, "d", &limits, &cg, &f), 0);
+	assert_non_null(strstr(cgroup_why(cg, CGROUP_MEMORY), "read-only"));
+	assert_non_null(strstr(cgroup_why(cg, CGROUP_PIDS), "read-only"));
+	cgroup_remove(cg);
+	fake_sysno = EACCES;
+	assert_int_equal(cgroup_make_on(&k.host, "d", &limits, &cg, &f), 0);
+	assert_non_null(strstr(cgroup_why(cg, CGROUP_MEMORY), "not delegated"));
+	cgroup_remove(cg);
+	assert_int_equal(cgroup_make_on(&k.host, "../d", &limits, &cg, &f), -FAULT_BUG);
+	fake_done(&k);
+}
+
+/* --- this machine ------------------------------------------------------------------------ */
+
+static struct cgroup *make_real(const struct cgroup_limits *l)
+{
+	struct cgroup *cg = NULL;
+	struct fault f;
+	char id[ID_TEXT];
+
+	id_make("test-", id);
+	assert_int_equal(cgroup_make(id, l, &cg, &f), 0);
+	for (int c = 0; c < CGROUP_CONTROLLERS; c++)
+		print_message("real: %s %s\n", cgroup_enforced(cg, c), cgroup_why(cg, c));
+	if (strcmp(cgroup_enforced(cg, CGROUP_MEMORY), "none") &&
+		strcmp(cgroup_enforced(cg, CGROUP_PIDS), "none"))
+		return cg;
+	print_message("SKIPPED: no memory and pids control groups for this user here\n");
+	cgroup_remove(cg);
+	skip();
+	return NULL;
+}
+
+/* A child that waits for a byte, then does fn. */
+static pid_t start_child(int *ret_go, int (*fn)(void))
+{
+	int go[2];
+	char c;
+
+	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		close(go[1]);
+		if (read(go[0], &c, 1) < 0)
+			_exit(99);
+		_exit(fn());
+	}
+	close(go[0]);
+	*ret_go = go[1];
+	return pid;
+}
+
+static int eat(void)
+{
+	for (size_t i = 0; i < 128; i++) {
+		volatile char *p = malloc(MIB);
+		if (!p)
+			return 1;
+		for (size_t at = 0; at < MIB; at += 4096)
+			p[at] = 1;
+	}
+	return 0;
+}
+
+static int fork_much(void)
+{
+	for (int i = 0; i < 40; i++) {
+		pid_t pid = fork();
+		if (!pid)
+			for (;;)
+				pause();
+		if (pid < 0) {
+			int r = errno == EAGAIN ? 7 : 8;
+			signal(SIGTERM, SIG_IGN);
+			kill(0, SIGTERM);
+			return r;
+		}
+	}
+	return 0;
+}
+
+static int fork_in_group(void)
+{
+	setpgid(0, 0);
+	return fork_much();
+}
+
+static int wait_forever(void)
+{
+	while (pause())
+		;
+	return 0;
+}
+
+static void test_real_oom(void **state)
+{
+	struct cgroup *cg = make_real(&limits);
+	struct cgroup_usage u;
+	struct fault f;
+	int go, status;
+
+	(void)state;
+	pid_t pid = start_child(&go, eat);
+	assert_int_equal(cgroup_attach(cg, pid, &f), 0);
+	assert_int_equal(cgroup_child_make(cg, 7, pid), 0);
+	cgroup_child_read(cg, 7, &u);
+	assert_true(u.has_memory);
+	assert_int_equal(u.oom_kills, 0);
+	close(go);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	cgroup_child_read(cg, 7, &u);
+	assert_int_equal(u.oom_kills, 1);
+	assert_true(u.memory_peak_bytes > 32 * MIB && u.memory_peak_bytes <= 64 * MIB);
+	cgroup_read(cg, &u);
+	assert_int_equal(u.oom_kills, 1);
+	assert_true(u.has_memory && u.has_pids && u.has_cpu);
+	assert_true(u.cpu_us > 0);
+	cgroup_child_remove(cg, 7);
+	cgroup_read(cg, &u);
+	assert_int_equal(u.oom_kills, 1);
+	cgroup_remove(cg);
+}
+
+static void test_real_pids(void **state)
+{
+	struct cgroup *cg = make_real(&limits);
+	struct cgroup_usage u;
+	struct fault f;
+	int go, status;
+
+	(void)state;
+	pid_t pid = start_child(&go, fork_in_group);
+	assert_int_equal(cgroup_attach(cg, pid, &f), 0);
+	close(go);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 7);
+	cgroup_read(cg, &u);
+	assert_true(u.pids_denied >= 1);
+	cgroup_remove(cg);
+}
+
+static void test_real_other_value(void **state)
+{
+	/* The kernel cuts what is greater than its counter holds. */
+	struct cgroup_limits huge = { .memory_bytes = UINT64_MAX - 1 };
+	struct cgroup *cg = make_real(&limits);
+	struct fault f;
+	char id[ID_TEXT], paths[2048];
+
+	(void)state;
+	cgroup_remove(cg);
+	cg = NULL;
+	id_make("test-", id);
+	assert_int_equal(cgroup_make(id, &huge, &cg, &f), -FAULT_LIMIT);
+	assert_null(cg);
+	/* Nothing is left: the same name again makes new groups. */
+	assert_int_equal(cgroup_make(id, &limits, &cg, &f), 0);
+	cgroup_paths(cg, paths, sizeof paths);
+	cgroup_remove(cg);
+	for (char *save = NULL, *p = strtok_r(paths, "\n", &save); p; p = strtok_r(NULL, "\n", &save))
+		assert_int_equal(access(p, F_OK), -1);
+}
+
+/* After a crash: the groups are full, nobody has the struct. */
+static void test_real_remove_paths(void **state)
+{
+	struct cgroup *cg = make_real(&limits);
+	struct fault f;
+	char paths[4096];
+	int go, status;
+
+	(void)state;
+	pid_t pid = start_child(&go, wait_forever);
+	assert_int_equal(cgroup_attach(cg, pid, &f), 0);
+	assert_int_equal(cgroup_child_make(cg, 1, pid), 0);
+	cgroup_paths(cg, paths, sizeof paths);
+	assert_string_not_equal(paths, "");
+	/* Reap beside, as init does for an orphan. */
+	pid_t reaper = fork();
+	if (!reaper) {
+		_exit(cgroup_remove_paths(paths, &f) < 0 ? 1 : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	assert_int_equal(waitpid(reaper, &status, 0), reaper);
+	assert_int_equal(status, 0);
+	close(go);
+	assert_int_equal(cgroup_remove_paths(paths, &f), 0);
+	for (char *save = NULL, *p = strtok_r(paths, "\n", &save); p; p = strtok_r(NULL, "\n", &save))
+		assert_int_equal(access(p, F_OK), -1);
+	cgroup_remove(cg);
+}
+
+/* v2, where the machine has it mounted with nothing in it: cgroup.kill. */
+static void test_real_v2_kill(void **state)
+{
+	auto_text struct text self = { 0 }, mounts = { 0 };
+	auto_fd int proc = open("/proc", O_RDONLY | O_DIRECTORY);
+	auto_free char *own = NULL, *group = NULL, *child = NULL, *procs = NULL;
+	struct fault f;
+	char word[16];
+	int go, status;
+
+	(void)state;
+	assert_int_equal(cgroup_read_text(proc, "self/cgroup", &self), 0);
+	assert_int_equal(cgroup_read_text(proc, "self/mountinfo", &mounts), 0);
+	if (cgroup_where(self.data, mounts.data, NULL, &own, NULL) ||
+		asprintf(&group, "%s/sbx-test-%d", own, (int)getpid()) < 0 || mkdir(group, 0755) < 0) {
+		print_message("SKIPPED: no writable v2 hierarchy here\n");
+		skip();
+	}
+	assert_true(asprintf(&child, "%s/e1", group) > 0);
+	assert_int_equal(mkdir(child, 0755), 0);
+	pid_t pid = start_child(&go, wait_forever);
+	snprintf(word, sizeof word, "%d", (int)pid);
+	auto_fd int dir = open(child, O_RDONLY | O_DIRECTORY);
+	assert_int_equal(cgroup_write(dir, "cgroup.procs", word), 0);
+	/* Our own zombie does not keep a v2 group busy. */
+	assert_int_equal(cgroup_remove_paths(group, &f), 0);
+	assert_int_equal(access(group, F_OK), -1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	close(go);
+}
+
+static void test_remove_paths_refuses(void **state)
+{
+	static const char *const bad[] = { "/tmp/sbx-a", "/", "/sys/fs/cgroup/../../../tmp/sbx-x",
+		"sbx-a", "/sys/fs/cgroup/memory/other", "/sys/fs/cgroup/memory/sbx-" };
+	struct fault f;
+
+	(void)state;
+	for (size_t i = 0; i < array_size(bad); i++)
+		assert_int_equal(cgroup_remove_paths(bad[i], &f), -FAULT_FORMAT);
+	assert_int_equal(cgroup_remove_paths("", &f), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_where),
+		cmocka_unit_test(test_below_mount),
+		cmocka_unit_test(test_fake_v1),
+		cmocka_unit_test(test_fake_v2),
+		cmocka_unit_test(test_fake_v2_cpu),
+		cmocka_unit_test(test_none),
+		cmocka_unit_test(test_remove_paths_refuses),
+		cmocka_unit_test(test_real_oom),
+		cmocka_unit_test(test_real_pids),
+		cmocka_unit_test(test_real_other_value),
+		cmocka_unit_test(test_real_remove_paths),
+		cmocka_unit_test(test_real_v2_kill),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
