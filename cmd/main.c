@@ -1,0 +1,137 @@
+/* sbx COMMAND …: global options, the choice of the command, commands from PATH. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/id.h"
+#include "base/json.h"
+#include "base/title.h"
+#include "cmds.h"
+
+static int fail(const struct fault *f)
+{
+	fprintf(stderr, SBX_PROGRAM ": %s\n", f->text);
+	return fault_exit_code(f->kind);
+}
+
+static void print_usage(FILE *out)
+{
+	fputs("Usage: " SBX_PROGRAM " COMMAND [OPTION...] [OPERAND...]\n"
+	      "Sessions that run code nobody has vetted, each in a jail of its own.\n\n", out);
+	for (size_t i = 0; cmds[i]; i++)
+		fprintf(out, "  %-10s %s\n", cmds[i]->name, cmds[i]->summary);
+	fputs("\n  --version  print name and version; --json adds features\n"
+	      "  --help     show this text; 'help COMMAND' that of a command\n\n"
+	      "Any other word x runs the program " SBX_PROGRAM "-x from PATH.\n", out);
+}
+
+static void print_version(bool json)
+{
+	auto_text struct text t = { 0 };
+
+	if (!json) {
+		puts("sbx " SBX_VERSION ", sessions in a namespace jail");
+		return;
+	}
+	json_open(&t, '{');
+	json_put_string(&t, "schema", "sbx.version/1");
+	json_put_string(&t, "name", "sbx");
+	json_put_string(&t, "version", SBX_VERSION);
+	json_key(&t, "features");
+	json_open(&t, '[');
+	for (size_t i = 0; cmds[i]; i++)
+		json_string(&t, cmds[i]->name);
+	json_close(&t, ']');
+	json_close(&t, '}');
+	puts(text_string(&t));
+}
+
+/* As git does: a word that is no command is a program of its own. Returns only when there
+ * is no such program. */
+static int run_external(char **argv)
+{
+	char name[8 + ID_TEXT];
+	struct fault f;
+
+	if (argv[0][0] == '-') {
+		fault_set(&f, FAULT_USAGE, 0, "%.40s: no such option; options go behind the command",
+			argv[0]);
+		return fail(&f);
+	}
+	if (id_is_valid(argv[0])) {
+		snprintf(name, sizeof name, SBX_PROGRAM "-%s", argv[0]);
+		execvp(name, argv);
+		if (errno != ENOENT && errno != ENOTDIR) {
+			fault_set(&f, FAULT_SYSTEM, errno, "%s", name);
+			return fail(&f);
+		}
+	}
+	const char *near = cmd_near(argv[0]);
+	fault_set(&f, FAULT_USAGE, 0, "%.40s: no such command%s%s%s", argv[0],
+		near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+	return fail(&f);
+}
+
+static int print_help(const char *name)
+{
+	const struct cmd *c = name ? cmd_find(name) : NULL;
+	struct fault f;
+
+	if (!name) {
+		print_usage(stdout);
+		return 0;
+	}
+	if (!c) {
+		fault_set(&f, FAULT_USAGE, 0, "help: %.40s: no such command", name);
+		return fail(&f);
+	}
+	opt_help(c, stdout);
+	return 0;
+}
+
+/* What the build, the tests and the shells ask for. */
+static int run_hidden(char **argv)
+{
+	const char *what = argv[1] ? argv[1] : "", *name = argv[1] ? argv[2] : NULL;
+	struct fault f;
+	int r = !strcmp(argv[0], "__gen") ? gen(what, name, stdout, &f) :
+					    complete_words(what, name, stdout, &f);
+
+	return r < 0 ? fail(&f) : 0;
+}
+
+static int dispatch(char **argv)
+{
+	const struct cmd *c;
+
+	if (!argv[0]) {
+		print_usage(stderr);
+		return fault_exit_code(FAULT_USAGE);
+	}
+	if (!strcmp(argv[0], "--version")) {
+		print_version(argv[1] && !strcmp(argv[1], "--json"));
+		return 0;
+	}
+	if (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h"))
+		return print_help(NULL);
+	if (!strcmp(argv[0], "help"))
+		return print_help(argv[1]);
+	if (!strcmp(argv[0], "__gen") || !strcmp(argv[0], "__complete"))
+		return run_hidden(argv);
+	c = cmd_find(argv[0]);
+	return c ? cmd_run(c, argv) : run_external(argv);
+}
+
+int main(int argc, char **argv)
+{
+	/* Before anything is opened: a closed stdout must not become the store's descriptor. */
+	title_init(argc, argv);
+	if (fd_fill_standard() < 0)
+		return fault_exit_code(FAULT_SYSTEM);
+	int code = dispatch(argc ? argv + 1 : argv);
+	if (fflush(stdout))
+		return code ? code : fault_exit_code(FAULT_SYSTEM);
+	return code;
+}
