@@ -1,0 +1,44 @@
+/* Inside of fmt/: documents while they are built. */
+#pragma once
+
+#include "fmt/fmt.h"
+
+struct chunk;
+
+struct fmt_doc {
+	char *name;
+	struct fmt_value *root;
+	struct chunk *chunks;
+	size_t n_nodes, max_nodes;
+	bool strict; /* from outside: duplicate keys and NUL are refused */
+	bool json;   /* quotes tell a text from a number */
+};
+
+enum { DEPTH_MAX = 32 };
+
+struct fmt_doc *doc_new(const char *name, size_t max_nodes, bool strict);
+
+/* n bytes that live as long as the document, aligned for anything. */
+void *doc_alloc(struct fmt_doc *doc, size_t n);
+
+/* A node. Faults: LIMIT too many. */
+int doc_node(struct fmt_doc *doc, enum fmt_kind kind, uint32_t line, uint32_t column,
+	struct fmt_value **ret, struct fault *f);
+
+/* A copy of n bytes with a NUL behind. */
+void doc_text(struct fmt_doc *doc, struct fmt_value *v, const void *p, size_t n);
+
+/* Puts v behind *last in parent. Faults: FORMAT its key is there already (strict). */
+int doc_add(struct fmt_doc *doc, struct fmt_value *parent, struct fmt_value **last,
+	struct fmt_value *v, struct fault *f);
+
+/* Faults: FORMAT, with the place. Always negative. */
+int doc_fail(const struct fmt_doc *doc, uint32_t line, uint32_t column, struct fault *f,
+	const char *format, ...) __attribute__((format(printf, 5, 6), cold));
+
+/* number = [ "-" ] int [ frac ] [ exp ], all of it. Source: RFC 8259 section 6. */
+bool is_json_number(const char *s, size_t n);
+
+/* The two readers: fill doc->root. Faults: FORMAT, LIMIT. */
+int parse_json(struct fmt_doc *doc, const unsigned char *p, size_t n, struct fault *f);
+int parse_yaml(struct fmt_doc *doc, const unsigned char *p, size_t n, struct fault *f);
