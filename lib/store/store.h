@@ -68,6 +68,8 @@ struct session_status {
 	enum session_state state;
 	pid_t pid;                /* supervisor; 0: none */
 	uint64_t pid_start_ticks; /* proc_pid_stat(5) field 22: a pid alone is no identity */
+	pid_t init_pid;           /* init of its jail, on the host; 0: none */
+	uint64_t init_start_ticks;
 	char boot_id[40];
 	int64_t last_used_us;     /* [µs] wall clock; end of the last exec */
 	int64_t expires_us;       /* [µs] wall clock; 0: never */
@@ -82,6 +84,7 @@ struct store_session {
 	struct store *store;
 	int dir;          /* sessions/ID */
 	int lock_fd;      /* -1: not held */
+	bool damaged;     /* its files cannot be read: of spec and status only spec.id is known */
 	struct session_spec spec;
 	struct session_status status;
 };
@@ -94,11 +97,15 @@ void store_close(struct store *st);
 /* Makes layers/skel-… for the host's /etc as it is now unless it is there; its name. */
 int store_skeleton(struct store *st, char ret[ID_TEXT], struct fault *f);
 
+/* Opens layers/NAME. Faults: NOT_FOUND; SYSTEM. */
+int store_skeleton_open(struct store *st, const char *name, int *ret_fd, struct fault *f);
+
 /*
  * store_session_make - makes the directory of a new session and takes its lock
- * @spec:  moved into ret->spec; id is filled when empty
+ * @spec:  moved into ret->spec (on 0 only); id and created_us are filled when empty
  *
  * Faults:  BUSY    the id or name is taken.
+ *          USAGE   the id or name is not valid.
  *          LIMIT   the file system has no room.
  *          SYSTEM  anything else; nothing is left behind.
  */
@@ -107,19 +114,28 @@ int store_session_make(struct store *st, struct session_spec *spec, struct store
 
 /* By id or name. Faults: USAGE not an id; NOT_FOUND; FORMAT its files are damaged. */
 int store_session_open(struct store *st, const char *id, struct store_session *ret, struct fault *f);
+
+/* The same, but a session with damaged files is opened too, with .damaged set: it can be
+ * locked and removed. Faults: USAGE, NOT_FOUND, SYSTEM. */
+int store_session_open_any(struct store *st, const char *id, struct store_session *ret,
+	struct fault *f);
 void store_session_close(struct store_session *s);
 
 enum { STORE_LOCKED = 1 };
 
 /* Takes the lock (OFD, fcntl(2) F_OFD_SETLK). 0, STORE_LOCKED, or negative. Status is read
- * again once it is held. Faults: SYSTEM. */
+ * again once it is held. Faults: SYSTEM; FORMAT; NOT_FOUND it was removed meanwhile. */
 int store_session_lock(struct store_session *s, struct fault *f);
+
+/* Whether another open file holds the lock: a supervisor lives. Takes nothing. Faults: SYSTEM. */
+int store_session_is_live(struct store_session *s, bool *ret_live, struct fault *f);
 
 /* Reads or replaces status.json. Faults: SYSTEM, FORMAT. */
 int store_status_read(struct store_session *s, struct fault *f);
 int store_status_write(struct store_session *s, struct fault *f);
 
-/* Calls fn for each session, oldest first; fn's non-zero ends it and is returned. */
+/* Calls fn for each session, oldest first, damaged ones too (see .damaged); fn's non-zero
+ * ends it and is returned. fn may remove the session. Faults: SYSTEM. */
 int store_each(struct store *st, int (*fn)(struct store_session *s, void *arg), void *arg,
 	struct fault *f);
 
@@ -139,7 +155,9 @@ int store_session_discard(struct store_session *s, struct fault *f);
 int store_empty_trash(struct store *st, struct fault *f);
 
 /* A new work directory for the overlay (the old one is discarded: its volatile marker
- * forbids another mount). Only under the lock and after the old init is reaped. */
+ * forbids another mount). Only under the lock and after the old init is reaped. Nothing is
+ * done where none was used. ret_other_boot: it was used before this boot, so that what was
+ * not synced may be lost. Faults: SYSTEM. */
 int store_session_fresh_work(struct store_session *s, bool *ret_other_boot, struct fault *f);
 
 /* Opens fs/ of a session, made at creation: up, wk, root, low. */

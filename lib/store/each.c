@@ -1,0 +1,101 @@
+/* All sessions, oldest first. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "store/inner.h"
+
+struct entry {
+	int64_t made_ns;
+	char id[ID_TEXT];
+};
+
+struct list {
+	struct entry *items;
+	size_t n, room;
+};
+
+/* spec.json is written once, so its time is the session's: no file is parsed twice. */
+static int64_t read_made(int sessions, const char *id)
+{
+	char path[2 * ID_TEXT];
+	struct stat st;
+
+	snprintf(path, sizeof path, "%.*s/spec.json", ID_MAX, id);
+	if (fstatat(sessions, path, &st, AT_SYMLINK_NOFOLLOW) < 0 &&
+		fstatat(sessions, id, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	return (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+}
+
+static void add(struct list *l, int sessions, const char *id)
+{
+	if (l->n == l->room) {
+		l->room = l->room ? 2 * l->room : 64;
+		l->items = mem_resized(l->items, l->room, sizeof *l->items);
+	}
+	struct entry *e = &l->items[l->n++];
+	snprintf(e->id, sizeof e->id, "%.*s", ID_MAX, id);
+	e->made_ns = read_made(sessions, id);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (x->made_ns != y->made_ns)
+		return x->made_ns < y->made_ns ? -1 : 1;
+	return strcmp(x->id, y->id);
+}
+
+static int read_list(struct store *st, struct list *l, struct fault *f)
+{
+	struct dirent *e;
+	int fd, r = file_open_dir(st->dir, "sessions", &fd, f);
+
+	if (r < 0)
+		return r;
+	DIR *d = fdopendir(fd);
+	if (!d) {
+		close(fd);
+		return fault_set(f, FAULT_SYSTEM, errno, "read sessions");
+	}
+	/* Valid ids begin with no dot: neither "." nor a session that is being made is one. */
+	while ((void)(errno = 0), (e = readdir(d)))
+		if (id_is_valid(e->d_name))
+			add(l, dirfd(d), e->d_name);
+	if (errno)
+		r = fault_set(f, FAULT_SYSTEM, errno, "read sessions");
+	closedir(d);
+	if (l->n)
+		qsort(l->items, l->n, sizeof *l->items, compare);
+	return r;
+}
+
+int store_each(struct store *st, int (*fn)(struct store_session *s, void *arg), void *arg,
+	struct fault *f)
+{
+	struct list l = { 0 };
+	int r = read_list(st, &l, f);
+
+	for (size_t i = 0; !r && i < l.n; i++) {
+		struct store_session s;
+		r = store_session_open_any(st, l.items[i].id, &s, f);
+		if (r == -FAULT_NOT_FOUND) {
+			r = 0; /* removed since */
+			continue;
+		}
+		if (r < 0)
+			break;
+		r = fn(&s, arg);
+		store_session_close(&s);
+	}
+	free(l.items);
+	return r;
+}
