@@ -26,15 +26,28 @@ static int put_sessions(FILE *out, struct fault *f)
 	return r;
 }
 
+/* With the home directory the versions are known; without one they are asked. */
+static void put_runtimes(FILE *out)
+{
+	auto_text struct text list = { 0 };
+	struct store st;
+	struct fault f;
+	bool has_home = !store_open(&st, &f);
+
+	runtime_list(has_home ? st.dir : -1, "\n", &list);
+	if (has_home)
+		store_close(&st);
+	fprintf(out, "%s\n", text_string(&list));
+}
+
 int complete_words(const char *what, const char *name, FILE *out, struct fault *f)
 {
 	const struct cmd *c = name ? cmd_find(name) : NULL;
-	char list[RUNTIME_LIST_TEXT];
 
 	if (!strcmp(what, "session"))
 		return put_sessions(out, f);
 	if (!strcmp(what, "runtime")) {
-		fprintf(out, "%s\n", runtime_list(-1, '\n', list));
+		put_runtimes(out);
 		return 0;
 	}
 	if (strcmp(what, "columns") != 0 || !c || !c->columns)

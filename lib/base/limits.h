@@ -36,5 +36,7 @@
 /* Times. Sources: contract sections 4.1, 4.2, 4.19. */
 #define DEFAULT_EXEC_TIMEOUT_MS (60 * 1000)
 #define DEFAULT_DORMANT_MS      (60 * 1000)
+#define DEFAULT_IDLE_TASK_MS    (30ull * 60 * 1000)
+#define DEFAULT_IDLE_WORKSPACE_MS (24ull * 3600 * 1000)
 #define DEFAULT_LIFETIME_MS     (7ull * 24 * 3600 * 1000)
 #define REAP_LIMIT_MS           2000

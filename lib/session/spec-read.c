@@ -1,0 +1,165 @@
+/* The keys of a session's file and of a request. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fmt/fmt.h"
+#include "session/spec.h"
+
+/* Bounds. CPU: a hundredth is the least that a quota of 100 ms periods can express (1 ms);
+ * memory: what the interpreters need to start; pids: init, a spare, the leader and a few. */
+#define CPU_MIN     10
+#define CPU_MAX     1024000
+#define MEMORY_MIN  (16ull << 20)
+#define BYTES_MAX   (1ull << 50)
+#define DISK_MIN    (1ull << 20)
+#define PIDS_MIN    8
+#define PIDS_MAX    4194304 /* proc(5), pid_max */
+#define NOFILE_MIN  16
+#define NOFILE_MAX  1048576 /* proc(5), nr_open */
+#define TIME_MAX_MS (10ull * 365 * 24 * 3600 * 1000)
+#define KEEP_MIN    4096
+
+enum { RUNTIME_BYTES = 63, WORKDIR_BYTES = 4095, REQUEST_ID_BYTES = 256 };
+
+struct file {
+	struct spec_ask ask;
+	const struct fmt_value *network;
+};
+
+#define AT(f)       offsetof(struct file, ask.f)
+#define LIMIT_AT(k) (offsetof(struct file, ask.limits) + LIMIT_##k * sizeof(uint64_t))
+
+static const struct fmt_field resource_keys[] = {
+	{ "cpu", FMT_TYPE_CPU, LIMIT_AT(CPU), CPU_MIN, CPU_MAX },
+	{ "memory", FMT_TYPE_SIZE, LIMIT_AT(MEMORY), MEMORY_MIN, BYTES_MAX },
+	{ "disk", FMT_TYPE_SIZE, LIMIT_AT(DISK), DISK_MIN, BYTES_MAX },
+	{ "pids", FMT_TYPE_UINT, LIMIT_AT(PIDS), PIDS_MIN, PIDS_MAX },
+	{ "nofile", FMT_TYPE_UINT, LIMIT_AT(NOFILE), NOFILE_MIN, NOFILE_MAX },
+	{ 0 },
+};
+
+static const struct fmt_field session_keys[] = {
+	{ "runtime", FMT_TYPE_TEXT, AT(runtime), .max = RUNTIME_BYTES },
+	{ "name", FMT_TYPE_ID, AT(name) },
+	{ "class", FMT_TYPE_ENUM, AT(class), .choices = spec_class_names },
+	{ "size", FMT_TYPE_ENUM, AT(size), .choices = spec_size_names },
+	{ "resources", FMT_TYPE_TABLE, 0, .fields = resource_keys },
+	{ "pids", FMT_TYPE_UINT, LIMIT_AT(PIDS), PIDS_MIN, PIDS_MAX },
+	{ "nofile", FMT_TYPE_UINT, LIMIT_AT(NOFILE), NOFILE_MIN, NOFILE_MAX },
+	{ "timeout", FMT_TYPE_TIME, AT(lifetime_ms), 0, TIME_MAX_MS },
+	{ "lifetime", FMT_TYPE_TIME, AT(lifetime_ms), 0, TIME_MAX_MS },
+	{ "idle_timeout", FMT_TYPE_TIME, AT(idle_timeout_ms), 0, TIME_MAX_MS },
+	{ "dormant_after", FMT_TYPE_TIME, AT(dormant_after_ms), 0, TIME_MAX_MS },
+	{ "exec_timeout", FMT_TYPE_TIME, AT(exec_timeout_ms), 0, TIME_MAX_MS },
+	{ "output_keep", FMT_TYPE_SIZE, AT(output_keep_bytes), KEEP_MIN, BYTES_MAX },
+	{ "env", FMT_TYPE_ENV, AT(env) },
+	{ "tools", FMT_TYPE_TEXTS, AT(tools) },
+	{ "require", FMT_TYPE_TEXTS, AT(require) },
+	{ "network", FMT_TYPE_ANY, offsetof(struct file, network) },
+	{ 0 },
+};
+#undef AT
+
+#define AT(f) offsetof(struct exec_ask, f)
+static const struct fmt_field request_keys[] = {
+	{ "session_id", FMT_TYPE_ID, AT(session_id) },
+	{ "code", FMT_TYPE_TEXT, AT(code) },
+	{ "command", FMT_TYPE_TEXTS, AT(command) },
+	{ "language", FMT_TYPE_TEXT, AT(language), .max = 15 },
+	{ "context", FMT_TYPE_ID, AT(context) },
+	{ "workdir", FMT_TYPE_TEXT, AT(workdir), .max = WORKDIR_BYTES },
+	{ "env", FMT_TYPE_ENV, AT(env) },
+	{ "timeout", FMT_TYPE_TIME, AT(timeout_ms), 0, TIME_MAX_MS },
+	{ "cpu_limit", FMT_TYPE_TIME, AT(cpu_limit_ms), 0, TIME_MAX_MS },
+	{ "output_keep", FMT_TYPE_SIZE, AT(output_keep_bytes), KEEP_MIN, BYTES_MAX },
+	{ "request_id", FMT_TYPE_TEXT, AT(request_id), .max = REQUEST_ID_BYTES },
+	{ "stdin", FMT_TYPE_TEXT, AT(stdin_text) },
+	{ "fresh", FMT_TYPE_BOOL, AT(fresh) },
+	{ 0 },
+};
+#undef AT
+
+void spec_ask_init(struct spec_ask *a)
+{
+	*a = (struct spec_ask){
+		.class = -1, .size = -1, .lifetime_ms = SPEC_UNSET, .idle_timeout_ms = SPEC_UNSET,
+		.dormant_after_ms = SPEC_UNSET, .exec_timeout_ms = SPEC_UNSET,
+		.output_keep_bytes = SPEC_UNSET,
+	};
+	for (size_t i = 0; i < LIMIT_KINDS; i++)
+		a->limits[i] = SPEC_UNSET;
+}
+
+void spec_ask_done(struct spec_ask *a)
+{
+	free(a->runtime);
+	fmt_free_strings(a->env);
+	fmt_free_strings(a->tools);
+	fmt_free_strings(a->require);
+	spec_ask_init(a);
+}
+
+/* An answer must be there before the question is: whoever asks for a network must not get
+ * a session that silently has none. */
+static int check_network(const struct fmt_doc *doc, const struct fmt_value *v, struct fault *f)
+{
+	if (!v || !strcmp(fmt_string(v, ""), "none"))
+		return 0;
+	fmt_fail(doc, v, f, "network: only 'none' is possible; sessions have no network");
+	f->kind = FAULT_DENIED;
+	return -(int)f->kind;
+}
+
+int spec_ask_read(struct spec_ask *a, const char *name, const void *p, size_t n, struct fault *f)
+{
+	auto_doc struct fmt_doc *doc = NULL;
+	struct file file = { .ask = *a };
+	int r = fmt_parse(name, p, n, &doc, f);
+
+	if (r < 0)
+		return r;
+	r = fmt_fill(doc, session_keys, &file, f);
+	*a = file.ask;
+	return r < 0 ? r : check_network(doc, file.network, f);
+}
+
+static int check_request(const struct fmt_doc *doc, const struct exec_ask *a, struct fault *f)
+{
+	static const char *const languages[] = { "python", "node", "shell" };
+	const struct fmt_value *root = fmt_root(doc);
+	bool known = !a->language;
+
+	if (!a->code == !a->command)
+		return fmt_fail(doc, root, f, "exactly one of 'code' and 'command' is needed");
+	if (a->command && !a->command[0])
+		return fmt_fail(doc, fmt_get(root, "command"), f, "command: the list is empty");
+	if (a->command && (a->language || a->context[0] || a->fresh))
+		return fmt_fail(doc, fmt_get(root, "command"), f,
+			"language, context and fresh go with 'code', not with 'command'");
+	for (size_t i = 0; i < sizeof languages / sizeof *languages; i++)
+		known |= a->language && !strcmp(a->language, languages[i]);
+	if (!known)
+		return fmt_fail(doc, fmt_get(root, "language"), f,
+			"language: '%s' is none of python, node, shell", a->language);
+	if (a->workdir && a->workdir[0] != '/')
+		return fmt_fail(doc, fmt_get(root, "workdir"), f,
+			"workdir: '%.60s' must begin with '/'", a->workdir);
+	return 0;
+}
+
+int exec_ask_read(struct exec_ask *ret, const char *name, const void *p, size_t n, struct fault *f)
+{
+	auto_doc struct fmt_doc *doc = NULL;
+
+	*ret = (struct exec_ask){ .timeout_ms = SPEC_UNSET, .cpu_limit_ms = SPEC_UNSET,
+		.output_keep_bytes = SPEC_UNSET };
+	int r = fmt_parse(name, p, n, &doc, f);
+	if (!r)
+		r = fmt_fill(doc, request_keys, ret, f);
+	return r < 0 ? r : check_request(doc, ret, f);
+}
+
+void exec_ask_done(struct exec_ask *a)
+{
+	fmt_drop(request_keys, a);
+}
