@@ -10,9 +10,14 @@
 #include "base/fd.h"
 #include "base/file.h"
 
+int file_open_read(int dir, const char *name)
+{
+	return openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+}
+
 int file_read(int dir, const char *name, size_t max_bytes, struct text *t, struct fault *f)
 {
-	auto_fd int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	auto_fd int fd = file_open_read(dir, name);
 
 	if (fd < 0)
 		return fault_set(f, errno == ENOENT ? FAULT_NOT_FOUND : FAULT_SYSTEM, errno, "open %s",

@@ -36,6 +36,9 @@ int file_read(int dir, const char *name, size_t max_bytes, struct text *t, struc
  */
 int file_replace(int dir, const char *name, const void *p, size_t n, struct fault *f);
 
+/* Opens a file for reading, no link followed; -1 with errno. */
+int file_open_read(int dir, const char *name);
+
 /* mkdir that is content with an existing directory, then opens it O_DIRECTORY|O_NOFOLLOW.
  * Faults: SYSTEM. */
 int file_make_dir(int dir, const char *name, mode_t mode, int *ret_fd, struct fault *f);

@@ -36,7 +36,12 @@ struct change_list {
 	uint64_t total;       /* of all, listed or not */
 };
 
+/* Source: 110 bytes an entry, 3 s a scan. */
+enum { CHANGES_ENTRIES_MAX = 2000000 };
+
 struct changes;
+
+/* id_base: first host id of the session's block, as in struct store; 0: a single map. */
 struct changes *changes_new(uid_t id_base);
 struct changes *changes_free(struct changes *c);
 
@@ -46,9 +51,9 @@ struct changes *changes_free(struct changes *c);
  * @lower_fd:  the lower directory: tells added from modified, and metadata from content
  * @ret:       zeroed; NULL: only take the new state as the baseline
  *
- * Returns: 0, or negative.
+ * Returns: 0, or negative; the state of the last scan stays the baseline then.
  * Faults:  SYSTEM  reading failed.
- *          LIMIT   more entries than changes_limit.
+ *          LIMIT   more entries than CHANGES_ENTRIES_MAX, or it took too long.
  */
 int changes_scan(struct changes *c, int up_fd, int lower_fd, struct change_list *ret, struct fault *f);
 
@@ -59,6 +64,6 @@ uint64_t changes_entries(const struct changes *c);
 void change_list_done(struct change_list *l);
 
 /* Blocks [bytes] below a directory, hard links once; the proof of the disk limit. Stops
- * early above enough_bytes. Faults: SYSTEM. */
+ * early above enough_bytes. Faults: SYSTEM, LIMIT it took too long. */
 int changes_measure(struct changes *c, int up_fd, uint64_t enough_bytes, uint64_t *ret_bytes,
 	struct fault *f);

@@ -5,20 +5,6 @@
 #include "fmt/fmt.h"
 #include "session/spec.h"
 
-/* Bounds. CPU: a hundredth is the least that a quota of 100 ms periods can express (1 ms);
- * memory: what the interpreters need to start; pids: init, a spare, the leader and a few. */
-#define CPU_MIN     10
-#define CPU_MAX     1024000
-#define MEMORY_MIN  (16ull << 20)
-#define BYTES_MAX   (1ull << 50)
-#define DISK_MIN    (1ull << 20)
-#define PIDS_MIN    8
-#define PIDS_MAX    4194304 /* proc(5), pid_max */
-#define NOFILE_MIN  16
-#define NOFILE_MAX  1048576 /* proc(5), nr_open */
-#define TIME_MAX_MS (10ull * 365 * 24 * 3600 * 1000)
-#define KEEP_MIN    4096
-
 enum { RUNTIME_BYTES = 63, WORKDIR_BYTES = 4095, REQUEST_ID_BYTES = 256 };
 
 struct file {
@@ -30,11 +16,11 @@ struct file {
 #define LIMIT_AT(k) (offsetof(struct file, ask.limits) + LIMIT_##k * sizeof(uint64_t))
 
 static const struct fmt_field resource_keys[] = {
-	{ "cpu", FMT_TYPE_CPU, LIMIT_AT(CPU), CPU_MIN, CPU_MAX },
-	{ "memory", FMT_TYPE_SIZE, LIMIT_AT(MEMORY), MEMORY_MIN, BYTES_MAX },
-	{ "disk", FMT_TYPE_SIZE, LIMIT_AT(DISK), DISK_MIN, BYTES_MAX },
-	{ "pids", FMT_TYPE_UINT, LIMIT_AT(PIDS), PIDS_MIN, PIDS_MAX },
-	{ "nofile", FMT_TYPE_UINT, LIMIT_AT(NOFILE), NOFILE_MIN, NOFILE_MAX },
+	{ "cpu", FMT_TYPE_CPU, LIMIT_AT(CPU), SPEC_CPU_MIN, SPEC_CPU_MAX },
+	{ "memory", FMT_TYPE_SIZE, LIMIT_AT(MEMORY), SPEC_MEMORY_MIN, SPEC_BYTES_MAX },
+	{ "disk", FMT_TYPE_SIZE, LIMIT_AT(DISK), SPEC_DISK_MIN, SPEC_BYTES_MAX },
+	{ "pids", FMT_TYPE_UINT, LIMIT_AT(PIDS), SPEC_PIDS_MIN, SPEC_PIDS_MAX },
+	{ "nofile", FMT_TYPE_UINT, LIMIT_AT(NOFILE), SPEC_NOFILE_MIN, SPEC_NOFILE_MAX },
 	{ 0 },
 };
 
@@ -44,14 +30,14 @@ static const struct fmt_field session_keys[] = {
 	{ "class", FMT_TYPE_ENUM, AT(class), .choices = spec_class_names },
 	{ "size", FMT_TYPE_ENUM, AT(size), .choices = spec_size_names },
 	{ "resources", FMT_TYPE_TABLE, 0, .fields = resource_keys },
-	{ "pids", FMT_TYPE_UINT, LIMIT_AT(PIDS), PIDS_MIN, PIDS_MAX },
-	{ "nofile", FMT_TYPE_UINT, LIMIT_AT(NOFILE), NOFILE_MIN, NOFILE_MAX },
-	{ "timeout", FMT_TYPE_TIME, AT(lifetime_ms), 0, TIME_MAX_MS },
-	{ "lifetime", FMT_TYPE_TIME, AT(lifetime_ms), 0, TIME_MAX_MS },
-	{ "idle_timeout", FMT_TYPE_TIME, AT(idle_timeout_ms), 0, TIME_MAX_MS },
-	{ "dormant_after", FMT_TYPE_TIME, AT(dormant_after_ms), 0, TIME_MAX_MS },
-	{ "exec_timeout", FMT_TYPE_TIME, AT(exec_timeout_ms), 0, TIME_MAX_MS },
-	{ "output_keep", FMT_TYPE_SIZE, AT(output_keep_bytes), KEEP_MIN, BYTES_MAX },
+	{ "pids", FMT_TYPE_UINT, LIMIT_AT(PIDS), SPEC_PIDS_MIN, SPEC_PIDS_MAX },
+	{ "nofile", FMT_TYPE_UINT, LIMIT_AT(NOFILE), SPEC_NOFILE_MIN, SPEC_NOFILE_MAX },
+	{ "timeout", FMT_TYPE_TIME, AT(lifetime_ms), 0, SPEC_TIME_MAX_MS },
+	{ "lifetime", FMT_TYPE_TIME, AT(lifetime_ms), 0, SPEC_TIME_MAX_MS },
+	{ "idle_timeout", FMT_TYPE_TIME, AT(idle_timeout_ms), 0, SPEC_TIME_MAX_MS },
+	{ "dormant_after", FMT_TYPE_TIME, AT(dormant_after_ms), 0, SPEC_TIME_MAX_MS },
+	{ "exec_timeout", FMT_TYPE_TIME, AT(exec_timeout_ms), 0, SPEC_TIME_MAX_MS },
+	{ "output_keep", FMT_TYPE_SIZE, AT(output_keep_bytes), SPEC_KEEP_MIN, SPEC_BYTES_MAX },
 	{ "env", FMT_TYPE_ENV, AT(env) },
 	{ "tools", FMT_TYPE_TEXTS, AT(tools) },
 	{ "require", FMT_TYPE_TEXTS, AT(require) },
@@ -69,9 +55,9 @@ static const struct fmt_field request_keys[] = {
 	{ "context", FMT_TYPE_ID, AT(context) },
 	{ "workdir", FMT_TYPE_TEXT, AT(workdir), .max = WORKDIR_BYTES },
 	{ "env", FMT_TYPE_ENV, AT(env) },
-	{ "timeout", FMT_TYPE_TIME, AT(timeout_ms), 0, TIME_MAX_MS },
-	{ "cpu_limit", FMT_TYPE_TIME, AT(cpu_limit_ms), 0, TIME_MAX_MS },
-	{ "output_keep", FMT_TYPE_SIZE, AT(output_keep_bytes), KEEP_MIN, BYTES_MAX },
+	{ "timeout", FMT_TYPE_TIME, AT(timeout_ms), 0, SPEC_TIME_MAX_MS },
+	{ "cpu_limit", FMT_TYPE_TIME, AT(cpu_limit_ms), 0, SPEC_TIME_MAX_MS },
+	{ "output_keep", FMT_TYPE_SIZE, AT(output_keep_bytes), SPEC_KEEP_MIN, SPEC_BYTES_MAX },
 	{ "request_id", FMT_TYPE_TEXT, AT(request_id), .max = REQUEST_ID_BYTES },
 	{ "stdin", FMT_TYPE_TEXT, AT(stdin_text) },
 	{ "fresh", FMT_TYPE_BOOL, AT(fresh) },

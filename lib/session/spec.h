@@ -17,6 +17,21 @@
 /* A number or choice that was not given. */
 #define SPEC_UNSET UINT64_MAX
 
+/* Bounds, for files and flags. CPU [thousandths]: the least that a quota of 100 ms periods
+ * can express is 1 ms. Memory: what the interpreters need to start. Pids: init, a spare,
+ * the leader and a few. Sources: cpu.cfs_quota_us, proc(5) pid_max and nr_open. */
+#define SPEC_CPU_MIN     10
+#define SPEC_CPU_MAX     1024000
+#define SPEC_MEMORY_MIN  (16ull << 20)
+#define SPEC_BYTES_MAX   (1ull << 50)
+#define SPEC_DISK_MIN    (1ull << 20)
+#define SPEC_PIDS_MIN    8
+#define SPEC_PIDS_MAX    4194304
+#define SPEC_NOFILE_MIN  16
+#define SPEC_NOFILE_MAX  1048576
+#define SPEC_TIME_MAX_MS (10ull * 365 * 24 * 3600 * 1000)
+#define SPEC_KEEP_MIN    4096
+
 enum spec_size { SIZE_SMALL, SIZE_MEDIUM, SIZE_LARGE };
 extern const char *const spec_class_names[]; /* those a caller may choose; enum spec_class */
 extern const char *const spec_size_names[];  /* enum spec_size */
@@ -72,6 +87,10 @@ int spec_read_env(char ***env, const char *name, const char *text, struct fault 
 
 /* "memory,pids" → bits of enum limit_kind. Faults: USAGE. */
 int spec_parse_require(const char *word, uint32_t *bits, struct fault *f);
+
+/* The jail of such a session, but for its descriptors (-1). Points into s. */
+struct jail_spec;
+void spec_jail(const struct session_spec *s, uint32_t id_base, struct jail_spec *ret);
 
 /* What a model has and how to use it, a few lines of English. */
 void spec_instructions(const struct session_spec *s, struct text *t);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/auto.h"
 #include "base/file.h"
@@ -54,7 +55,21 @@ static int compare(const void *a, const void *b)
 	return strcmp(x->id, y->id);
 }
 
-static int read_list(struct store *st, struct list *l, struct fault *f)
+/* [s] A directory that is being made is a session long before this. */
+enum { HALF_MADE_S = 60 };
+
+static void trash_half_made(struct store *st, int sessions, const char *name)
+{
+	struct stat s;
+	struct fault f;
+
+	if (!id_is_valid(name + 1) || fstatat(sessions, name, &s, AT_SYMLINK_NOFOLLOW) < 0 ||
+		time(NULL) - s.st_mtim.tv_sec < HALF_MADE_S)
+		return;
+	store_trash(st, sessions, name, name, &f);
+}
+
+static int read_list(struct store *st, bool one_off, struct list *l, struct fault *f)
 {
 	struct dirent *e;
 	int fd, r = file_open_dir(st->dir, "sessions", &fd, f);
@@ -67,9 +82,13 @@ static int read_list(struct store *st, struct list *l, struct fault *f)
 		return fault_set(f, FAULT_SYSTEM, errno, "read sessions");
 	}
 	/* Valid ids begin with no dot: neither "." nor a session that is being made is one. */
-	while ((void)(errno = 0), (e = readdir(d)))
-		if (id_is_valid(e->d_name))
+	while ((void)(errno = 0), (e = readdir(d))) {
+		if (one_off && e->d_name[0] == '.')
+			trash_half_made(st, dirfd(d), e->d_name);
+		else if (id_is_valid(e->d_name) &&
+			(!one_off || !strncmp(e->d_name, STORE_ONE_OFF, strlen(STORE_ONE_OFF))))
 			add(l, dirfd(d), e->d_name);
+	}
 	if (errno)
 		r = fault_set(f, FAULT_SYSTEM, errno, "read sessions");
 	closedir(d);
@@ -78,11 +97,11 @@ static int read_list(struct store *st, struct list *l, struct fault *f)
 	return r;
 }
 
-int store_each(struct store *st, int (*fn)(struct store_session *s, void *arg), void *arg,
-	struct fault *f)
+static int visit(struct store *st, bool one_off, int (*fn)(struct store_session *s, void *arg),
+	void *arg, struct fault *f)
 {
 	struct list l = { 0 };
-	int r = read_list(st, &l, f);
+	int r = read_list(st, one_off, &l, f);
 
 	for (size_t i = 0; !r && i < l.n; i++) {
 		struct store_session s;
@@ -98,4 +117,16 @@ int store_each(struct store *st, int (*fn)(struct store_session *s, void *arg), 
 	}
 	free(l.items);
 	return r;
+}
+
+int store_each(struct store *st, int (*fn)(struct store_session *s, void *arg), void *arg,
+	struct fault *f)
+{
+	return visit(st, false, fn, arg, f);
+}
+
+int store_each_one_off(struct store *st, int (*fn)(struct store_session *s, void *arg), void *arg,
+	struct fault *f)
+{
+	return visit(st, true, fn, arg, f);
 }

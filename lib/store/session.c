@@ -78,7 +78,7 @@ static int check_new(struct store *st, struct session_spec *spec, struct fault *
 	char path[PATH_ROOM];
 
 	if (!spec->id[0])
-		id_make("sess_", spec->id);
+		id_make(spec->class == CLASS_EPHEMERAL ? STORE_ONE_OFF : "sess_", spec->id);
 	if (!id_is_valid(spec->id))
 		return fault_set(f, FAULT_USAGE, 0, "'%s' cannot be the id of a session", spec->id);
 	if (!spec->name[0])
@@ -306,4 +306,16 @@ int store_status_write(struct store_session *s, struct fault *f)
 int store_session_fs(struct store_session *s, int *ret_fd, struct fault *f)
 {
 	return file_open_dir(s->dir, "fs", ret_fd, f);
+}
+
+int store_session_events(struct store_session *s, int *ret_fd, struct fault *f)
+{
+	return file_open_dir(s->dir, "events", ret_fd, f);
+}
+
+void store_session_sync(struct store_session *s)
+{
+	/* The whole file system: an overlay's upper directory is a tree of any size. */
+	if (syncfs(s->dir) < 0)
+		sync();
 }

@@ -36,6 +36,8 @@ int store_status_write_at(int dir, const struct session_status *s, struct fault 
 	json_put_string(&t, "state", session_state_names[s->state]);
 	json_put_int(&t, "pid", s->pid);
 	state_put_uint(&t, "pid_start_ticks", s->pid_start_ticks);
+	json_put_int(&t, "init_pid", s->init_pid);
+	state_put_uint(&t, "init_start_ticks", s->init_start_ticks);
 	json_put_string(&t, "boot_id", s->boot_id);
 	state_put_time(&t, "last_used_at", s->last_used_us);
 	state_put_time(&t, "expires_at", s->expires_us);
@@ -86,6 +88,12 @@ static int read_process(const struct fmt_value *root, struct session_status *s, 
 	s->pid = (pid_t)pid;
 	if (!state_uint(fmt_get(root, "pid_start_ticks"), &s->pid_start_ticks))
 		return state_damaged(f, file, "pid_start_ticks");
+	pid = fmt_int(fmt_get(root, "init_pid"), -1);
+	if (pid < 0 || pid > INT32_MAX)
+		return state_damaged(f, file, "init_pid");
+	s->init_pid = (pid_t)pid;
+	if (!state_uint(fmt_get(root, "init_start_ticks"), &s->init_start_ticks))
+		return state_damaged(f, file, "init_start_ticks");
 	if (!state_text(fmt_get(root, "boot_id"), s->boot_id, sizeof s->boot_id))
 		return state_damaged(f, file, "boot_id");
 	if (!state_text(fmt_get(root, "cgroup"), s->cgroup, sizeof s->cgroup))

@@ -134,6 +134,20 @@ int store_session_is_live(struct store_session *s, bool *ret_live, struct fault 
 int store_status_read(struct store_session *s, struct fault *f);
 int store_status_write(struct store_session *s, struct fault *f);
 
+/* Opens events/ of a session. Faults: SYSTEM. */
+int store_session_events(struct store_session *s, int *ret_fd, struct fault *f);
+
+/* Everything of it is on disk afterwards. Source: syncfs(2). */
+void store_session_sync(struct store_session *s);
+
+/* How ids of sessions that live for one command begin, so that leftovers are found by name. */
+#define STORE_ONE_OFF "run_"
+
+/* As store_each for one-off sessions only; directories that a killed create left half made
+ * go to trash/. Costs one readdir(3) where there is none. */
+int store_each_one_off(struct store *st, int (*fn)(struct store_session *s, void *arg), void *arg,
+	struct fault *f);
+
 /* Calls fn for each session, oldest first, damaged ones too (see .damaged); fn's non-zero
  * ends it and is returned. fn may remove the session. Faults: SYSTEM. */
 int store_each(struct store *st, int (*fn)(struct store_session *s, void *arg), void *arg,

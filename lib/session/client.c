@@ -1,0 +1,141 @@
+/* The client's side of a connection: requests out, replies in. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/frame.h"
+#include "base/limits.h"
+#include "session/wire.h"
+
+static int post(int conn, enum wire_type type, const struct text *t, struct fault *f)
+{
+	if (t && t->n > LIMIT_REQUEST_BYTES)
+		return fault_set(f, FAULT_LIMIT, 0, "the request is longer than %llu MiB",
+			LIMIT_REQUEST_BYTES / MIB);
+	int r = msg_send(conn, type, t ? t->data : NULL, t ? t->n : 0, NULL, 0);
+	if (r < 0)
+		return fault_set(f, FAULT_SYSTEM, -r, "the session's supervisor is gone");
+	return 0;
+}
+
+int session_request_exec(int conn, const struct exec_request *r, struct fault *f)
+{
+	auto_text struct text t = { 0 };
+
+	wire_put_exec(&t, r);
+	return post(conn, WIRE_EXEC, &t, f);
+}
+
+int session_request_files(int conn, enum files_kind kind, char **argv, struct fault *f)
+{
+	auto_text struct text t = { 0 };
+
+	frame_put_u32(&t, kind);
+	frame_put_strings(&t, argv);
+	return post(conn, WIRE_FILES, &t, f);
+}
+
+int session_request_contexts(int conn, struct fault *f)
+{
+	return post(conn, WIRE_CONTEXTS, NULL, f);
+}
+
+int session_request_context_remove(int conn, const char *language, const char *name, struct fault *f)
+{
+	auto_text struct text t = { 0 };
+
+	frame_put_string(&t, language);
+	frame_put_string(&t, name);
+	return post(conn, WIRE_CONTEXT_REMOVE, &t, f);
+}
+
+int session_request_ping(int conn, struct fault *f)
+{
+	return post(conn, WIRE_PING, NULL, f);
+}
+
+int session_stdin(int conn, const void *p, size_t n, struct fault *f)
+{
+	int r = msg_send(conn, WIRE_STDIN, p, n, NULL, 0);
+
+	if (r < 0)
+		return fault_set(f, FAULT_SYSTEM, -r, "the session's supervisor is gone");
+	return 0;
+}
+
+int session_signal(int conn, int signal, struct fault *f)
+{
+	auto_text struct text t = { 0 };
+
+	frame_put_u32(&t, (uint32_t)signal);
+	return post(conn, WIRE_SIGNAL, &t, f);
+}
+
+int session_resize(int conn, uint16_t rows, uint16_t columns, struct fault *f)
+{
+	auto_text struct text t = { 0 };
+
+	frame_put_u32(&t, (uint32_t)rows << 16 | columns);
+	return post(conn, WIRE_RESIZE, &t, f);
+}
+
+void session_reply_done(struct session_reply *r)
+{
+	text_done(&r->body);
+	*r = (struct session_reply){ 0 };
+}
+
+static int take_fault(struct frame *r, struct fault *f)
+{
+	*f = (struct fault){ .kind = frame_get_u32(r), .sysno = (int)frame_get_u32(r) };
+	strncpy(f->text, frame_get_string(r), sizeof f->text - 1);
+	return fault_import(f);
+}
+
+static void take_result(struct frame *r, struct session_reply *ret)
+{
+	ret->exit_code = frame_get_u32(r);
+	ret->message = frame_get_string(r);
+	ret->value = frame_get_bytes(r, &ret->n_value);
+	ret->traceback = frame_get_bytes(r, &ret->n_traceback);
+	ret->json = frame_get_bytes(r, &ret->n_json);
+	ret->status_json = frame_get_bytes(r, &ret->n_status);
+}
+
+int session_reply(int conn, struct session_reply *ret, struct fault *f)
+{
+	static const enum session_reply_kind kinds[] = {
+		[WIRE_ACCEPTED - WIRE_ACCEPTED] = SESSION_REPLY_ACCEPTED,
+		[WIRE_OUTPUT - WIRE_ACCEPTED] = SESSION_REPLY_OUTPUT,
+		[WIRE_STDIN_MORE - WIRE_ACCEPTED] = SESSION_REPLY_STDIN,
+		[WIRE_EVENT - WIRE_ACCEPTED] = SESSION_REPLY_EVENT,
+		[WIRE_RESULT - WIRE_ACCEPTED] = SESSION_REPLY_RESULT,
+		[WIRE_DONE - WIRE_ACCEPTED] = SESSION_REPLY_DONE,
+		[WIRE_FAULT - WIRE_ACCEPTED] = SESSION_REPLY_FAULT,
+	};
+	struct msg m = { .room = ret->body };
+
+	for (size_t i = 0; i < MSG_FDS; i++)
+		m.fds[i] = -1;
+	int got = msg_receive(conn, MSG_TRUSTED, &m);
+	*ret = (struct session_reply){ .body = m.room };
+	if (got <= 0)
+		return fault_set(f, FAULT_SYSTEM, -got, "the session's supervisor is gone");
+	struct frame r = { m.body, m.n };
+	if (m.type < WIRE_ACCEPTED || m.type > WIRE_FAULT)
+		return fault_set(f, FAULT_BUG, 0, "the supervisor sent message %u", m.type);
+	ret->kind = kinds[m.type - WIRE_ACCEPTED];
+	if (ret->kind == SESSION_REPLY_FAULT)
+		return take_fault(&r, f);
+	if (ret->kind == SESSION_REPLY_RESULT)
+		take_result(&r, ret);
+	if (ret->kind == SESSION_REPLY_ACCEPTED)
+		strncpy(ret->exec_id, frame_get_string(&r), sizeof ret->exec_id - 1);
+	if (ret->kind == SESSION_REPLY_OUTPUT)
+		ret->stream = frame_get_u32(&r);
+	if (ret->kind == SESSION_REPLY_OUTPUT || ret->kind == SESSION_REPLY_EVENT ||
+		ret->kind == SESSION_REPLY_DONE)
+		ret->data = frame_get_bytes(&r, &ret->n);
+	if (r.bad)
+		return fault_set(f, FAULT_BUG, 0, "the supervisor sent a damaged message");
+	return 1;
+}

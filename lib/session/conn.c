@@ -1,0 +1,262 @@
+/* Clients of the supervisor: one request a connection, replies queued without blocking. */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/frame.h"
+#include "base/mem.h"
+#include "session/super.h"
+
+/* [bytes] A client in human form that reads slower than this slows the program down. */
+enum { CONN_FULL_BYTES = 256 * 1024 };
+
+struct packet {
+	struct packet *next;
+	enum wire_type type;
+	size_t n;
+	char data[];
+};
+
+static void drop_packets(struct conn *c)
+{
+	for (struct packet *p = c->first, *next; p; p = next) {
+		next = p->next;
+		free(p);
+	}
+	c->first = c->last = NULL;
+	c->n_waiting = 0;
+}
+
+void conn_free(struct conn *c)
+{
+	struct super *s = c->s;
+
+	for (struct conn **at = &s->conns; *at; at = &(*at)->next)
+		if (*at == c) {
+			*at = c->next;
+			break;
+		}
+	if (s->stop_conn == c)
+		s->stop_conn = NULL;
+	s->n_conns--;
+	loop_remove(&s->loop, &c->source);
+	drop_packets(c);
+	close(c->fd);
+	free(c);
+}
+
+/* The client is gone, or has sent what it never may. */
+static void hang_up(struct conn *c)
+{
+	struct exec *e = c->exec;
+
+	c->exec = NULL;
+	repeat_conn_gone(c);
+	conn_free(c);
+	if (e)
+		exec_client_gone(e);
+}
+
+/* Sends what waits; false when the connection was freed. */
+static bool send_waiting(struct conn *c)
+{
+	while (c->first) {
+		struct packet *p = c->first;
+		int r = msg_send(c->fd, p->type, p->data, p->n, NULL, 0);
+		if (r == -EAGAIN || r == -ENOBUFS)
+			break;
+		if (r < 0) {
+			hang_up(c);
+			return false;
+		}
+		c->first = p->next;
+		c->n_waiting -= p->n;
+		free(p);
+	}
+	if (!c->first) {
+		c->last = NULL;
+		if (c->closing) {
+			conn_free(c);
+			return false;
+		}
+	}
+	c->source.events = (short)(POLLIN | (c->first ? POLLOUT : 0));
+	if (c->exec)
+		exec_refresh_reading(c->exec);
+	return true;
+}
+
+void conn_send(struct conn *c, enum wire_type type, const struct text *t)
+{
+	size_t n = t ? t->n : 0;
+
+	/* The usual case needs no copy. */
+	if (!c->first) {
+		int r = msg_send(c->fd, type, t ? t->data : NULL, n, NULL, 0);
+		if (r == 0)
+			return;
+		/* A broken connection is found again, and freed, by the loop. */
+		if (r != -EAGAIN && r != -ENOBUFS)
+			return;
+	}
+	struct packet *p = mem_zeroed(1, sizeof *p + n + 1);
+	p->type = type;
+	p->n = n;
+	if (n)
+		memcpy(p->data, t->data, n);
+	if (c->last)
+		c->last->next = p;
+	else
+		c->first = p;
+	c->last = p;
+	c->n_waiting += n;
+	c->source.events |= POLLOUT;
+}
+
+bool conn_is_full(const struct conn *c)
+{
+	return c->n_waiting >= CONN_FULL_BYTES;
+}
+
+void conn_finish(struct conn *c)
+{
+	c->exec = NULL;
+	c->closing = true;
+	if (!c->first)
+		conn_free(c);
+}
+
+void conn_done(struct conn *c, const struct text *answer)
+{
+	auto_text struct text t = { 0 };
+
+	c->waits_ready = false;
+	frame_put_bytes(&t, answer ? answer->data : "", answer ? answer->n : 0);
+	conn_send(c, WIRE_DONE, &t);
+	conn_finish(c);
+}
+
+void conn_fault(struct conn *c, const struct fault *f)
+{
+	auto_text struct text t = { 0 };
+
+	frame_put_u32(&t, f->kind);
+	frame_put_u32(&t, (uint32_t)f->sysno);
+	frame_put_string(&t, f->text);
+	conn_send(c, WIRE_FAULT, &t);
+	conn_finish(c);
+}
+
+/* The first message of a connection says what it is for. */
+static void take_request(struct conn *c, struct msg *m)
+{
+	struct super *s = c->s;
+	struct frame r = { m->body, m->n };
+	struct fault f;
+
+	if (s->ending && m->type != WIRE_STOP) {
+		fault_set(&f, FAULT_BUSY, 0, "the session is being stopped");
+		conn_fault(c, &f);
+		return;
+	}
+	switch (m->type) {
+	case WIRE_EXEC:
+		exec_accept(s, c, m);
+		break;
+	case WIRE_FILES:
+		exec_accept_files(s, c, m);
+		break;
+	case WIRE_CONTEXTS:
+		cell_contexts(s, c);
+		break;
+	case WIRE_CONTEXT_REMOVE:
+		cell_context_remove(s, c, m);
+		break;
+	case WIRE_PING:
+		c->waits_ready = true;
+		if (s->ready)
+			conn_done(c, NULL);
+		break;
+	case WIRE_STOP:
+		super_stop(s, frame_get_u32(&r), c);
+		break;
+	default:
+		fault_set(&f, FAULT_FORMAT, 0, "message %u is not a request", m->type);
+		conn_fault(c, &f);
+	}
+}
+
+/* What a client may send while its execution lives. */
+static void take_more(struct conn *c, struct msg *m)
+{
+	struct frame r = { m->body, m->n };
+	uint32_t v;
+
+	if (m->type == WIRE_STDIN) {
+		exec_input(c->exec, m->body, m->n);
+		return;
+	}
+	v = frame_get_u32(&r);
+	if (r.bad || !c->exec->x || c->exec->phase != PHASE_RUNNING)
+		return;
+	if (m->type == WIRE_SIGNAL && v >= 1 && v <= 64)
+		jail_exec_signal(c->exec->x, (int)v, JAIL_TO_GROUP);
+	else if (m->type == WIRE_RESIZE)
+		jail_exec_resize(c->exec->x, (uint16_t)(v >> 16), (uint16_t)v);
+}
+
+static void on_conn(void *owner, short revents)
+{
+	struct conn *c = owner;
+	auto_msg struct msg m = { 0 };
+
+	if ((revents & POLLOUT) && !send_waiting(c))
+		return;
+	if (!(revents & (POLLIN | POLLHUP | POLLERR)))
+		return;
+	int r = msg_receive(c->fd, MSG_TRUSTED, &m);
+	if (r == -EAGAIN)
+		return;
+	if (r <= 0 || c->closing) {
+		hang_up(c);
+		return;
+	}
+	if (c->exec)
+		take_more(c, &m);
+	else if (!c->waits_for)
+		take_request(c, &m);
+}
+
+struct conn *conn_new(struct super *s, int fd)
+{
+	struct conn *c = mem_new(struct conn);
+
+	*c = (struct conn){ .s = s, .fd = fd, .next = s->conns };
+	fd_set_nonblock(fd, 1);
+	s->conns = c;
+	s->n_conns++;
+	loop_add(&s->loop, &c->source, fd, POLLIN, on_conn, c);
+	return c;
+}
+
+void conn_accept(void *owner, short revents)
+{
+	struct super *s = owner;
+	struct ucred peer;
+	socklen_t n = sizeof peer;
+
+	(void)revents;
+	auto_fd int fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd < 0)
+		return;
+	/* The directory is 0700; this is the second lock on the same door. */
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0)
+		return;
+	if ((peer.uid != geteuid() && peer.uid != 0) || s->n_conns >= CONNS_MAX)
+		return;
+	conn_new(s, take_fd(&fd));
+}

@@ -1,0 +1,588 @@
+/* One execution from request to the end of its processes; settle.c says what came of it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/frame.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "session/super.h"
+
+enum { CHUNK_BYTES = 64 * 1024, EVENT_GAP_MS = 50, EVENT_TEXT_BYTES = 4096 };
+
+/* --- making one ---------------------------------------------------------------------- */
+
+static struct exec *exec_new(struct super *s, struct conn *c)
+{
+	struct exec *e = mem_new(struct exec);
+	struct exec **at = &s->execs;
+
+	*e = (struct exec){ .s = s, .conn = c, .dir = -1, .input_fd = -1, .tty_fd = -1,
+		.created_us = clock_wall_us(), .enforced_by = "none", .interpreter = "none" };
+	id_make("exec_", e->id);
+	for (int i = 0; i < 2; i++)
+		e->out[i] = (struct stream){ .exec = e, .fd = -1, .spool = { .fd = -1 } };
+	while (*at)
+		at = &(*at)->next;
+	*at = e;
+	c->exec = e;
+	return e;
+}
+
+void exec_free(struct exec *e)
+{
+	struct exec **at = &e->s->execs;
+
+	while (*at != e)
+		at = &(*at)->next;
+	*at = e->next;
+	wire_exec_done(&e->w);
+	change_list_done(&e->changes);
+	text_done(&e->input_left);
+	struct text *const texts[] = { &e->value, &e->error_name, &e->error_value, &e->traceback,
+		&e->artifacts, &e->lost, &e->logs };
+	for (size_t i = 0; i < array_size(texts); i++)
+		text_done(texts[i]);
+	if (e->dir >= 0)
+		close(e->dir);
+	free(e);
+}
+
+void exec_warn(struct exec *e, const char *kind, const char *format, ...)
+{
+	va_list ap;
+
+	if (e->n_warnings == WARNINGS_MAX)
+		return;
+	struct warning *w = &e->warnings[e->n_warnings++];
+	w->kind = kind;
+	va_start(ap, format);
+	vsnprintf(w->message, sizeof w->message, format, ap);
+	va_end(ap);
+}
+
+void exec_update(struct exec *e, const char *status)
+{
+	struct text *t = super_event(e->s, EVENT_EXECUTION_UPDATE, e);
+
+	json_put_string(t, "status", status);
+	super_journal(e->s, e);
+}
+
+/* Executions that run at the same time share what the scans find. */
+static void note_overlaps(struct exec *e)
+{
+	for (struct exec *o = e->s->execs; o; o = o->next) {
+		if (o == e || o->phase != PHASE_RUNNING || o->is_files)
+			continue;
+		if (e->n_overlaps < OVERLAPS_MAX)
+			memcpy(e->overlaps[e->n_overlaps++], o->id, sizeof o->id);
+		if (o->n_overlaps < OVERLAPS_MAX)
+			memcpy(o->overlaps[o->n_overlaps++], e->id, sizeof e->id);
+	}
+}
+
+static bool open_record(struct exec *e, struct fault *f)
+{
+	uint64_t keep = e->w.r.output_keep_bytes;
+
+	if (!keep)
+		keep = e->s->session->spec.output_keep_bytes;
+	if (!keep)
+		keep = DEFAULT_OUTPUT_KEEP_BYTES;
+	e->keep_bytes = keep;
+	if (store_exec_make(e->s->session, e->id, &e->dir, f) < 0)
+		return false;
+	spool_init(&e->out[0].spool, e->dir, "stdout", keep / 2);
+	spool_init(&e->out[1].spool, e->dir, "stderr", keep / 2);
+	return true;
+}
+
+static void accepted(struct exec *e)
+{
+	auto_text struct text t = { 0 };
+
+	frame_put_string(&t, e->id);
+	conn_send(e->conn, WIRE_ACCEPTED, &t);
+}
+
+void exec_accept(struct super *s, struct conn *c, struct msg *m)
+{
+	struct wire_exec w;
+	struct fault f;
+
+	if (wire_get_exec(m, &w, &f) < 0) {
+		conn_fault(c, &f);
+		return;
+	}
+	if (w.r.request_id[0] && repeat_answer(s, c, &w)) {
+		wire_exec_done(&w);
+		return;
+	}
+	struct exec *e = exec_new(s, c);
+	e->w = w;
+	e->is_cell = !w.r.argv;
+	e->timeout_ms = w.r.timeout_ms == EXEC_TIMEOUT_DEFAULT ? s->session->spec.exec_timeout_ms :
+								 w.r.timeout_ms;
+	e->scan = true;
+	if (!open_record(e, &f)) {
+		exec_fail(e, "record", f.sysno, f.text);
+		return;
+	}
+	if (w.r.request_id[0])
+		repeat_note(e);
+	accepted(e);
+	exec_start_waiting(s);
+	if (e->phase == PHASE_QUEUED && e->queued_event == 0) {
+		e->queued_event = 1;
+		exec_update(e, "queued");
+	}
+}
+
+void exec_accept_files(struct super *s, struct conn *c, struct msg *m)
+{
+	struct frame r = { m->body, m->n };
+	struct wire_exec w = { 0 };
+	struct fault f;
+
+	uint32_t kind = frame_get_u32(&r);
+	w.r.argv = frame_get_strings(&r, 64);
+	if (!frame_is_done(&r) || kind > FILES_EMPTY || !w.r.argv[0]) {
+		free(w.r.argv);
+		fault_set(&f, FAULT_FORMAT, 0, "the request is damaged");
+		conn_fault(c, &f);
+		return;
+	}
+	w.m = *m;
+	*m = (struct msg){ 0 };
+	w.r.language = w.r.context = w.r.workdir = w.r.request_id = "";
+	w.r.env = mem_new(char *);
+	struct exec *e = exec_new(s, c);
+	e->w = w;
+	e->is_files = true;
+	e->files = kind;
+	if (kind == FILES_PUT)
+		e->w.r.flags |= EXEC_STDIN;
+	accepted(e);
+	exec_start_waiting(s);
+}
+
+/* --- starting it --------------------------------------------------------------------- */
+
+int exec_pipe(struct super *s, int ret[2], bool to_inside)
+{
+	uint32_t base = s->store->id_base;
+
+	if (pipe2(ret, O_CLOEXEC) < 0)
+		return -errno;
+	fd_set_nonblock(ret[to_inside ? 1 : 0], 1);
+	/* So that /dev/stdout can be opened again inside. Source: fchown(2) works on a pipe's
+	 * inode; both ends share it. */
+	if (base && fchown(ret[0], base + JAIL_UID, base + JAIL_UID) < 0) {
+		int error = errno;
+		close(ret[0]);
+		close(ret[1]);
+		return -error;
+	}
+	return 0;
+}
+
+static void on_output(void *owner, short revents);
+static void on_control(void *owner, short revents);
+static void on_input(void *owner, short revents);
+
+/* The three pipes of a command; inside[] gets the ends for the program. */
+static int make_pipes(struct exec *e, int inside[3])
+{
+	int pair[2], r = 0;
+
+	for (int i = 0; i < 2 && !r; i++) {
+		r = exec_pipe(e->s, pair, false);
+		if (r)
+			break;
+		e->out[i].fd = pair[0];
+		inside[i + 1] = pair[1];
+		loop_add(&e->s->loop, &e->out[i].source, pair[0], POLLIN, on_output, &e->out[i]);
+	}
+	if (!r && (e->w.r.flags & EXEC_STDIN)) {
+		r = exec_pipe(e->s, pair, true);
+		if (!r) {
+			e->input_fd = pair[1];
+			inside[0] = pair[0];
+			loop_add(&e->s->loop, &e->input, pair[1], 0, on_input, e);
+		}
+	}
+	return r;
+}
+
+static const enum jail_command_kind files_kinds[] = {
+	[FILES_GET] = JAIL_FILES_GET, [FILES_PUT] = JAIL_FILES_PUT, [FILES_EMPTY] = JAIL_FILES_EMPTY,
+};
+
+void exec_begin(struct exec *e)
+{
+	e->phase = PHASE_STARTING;
+	e->started_us = clock_wall_us();
+	e->begin_us = clock_now_us();
+	if (!e->is_files)
+		note_overlaps(e);
+	limit_begin(e);
+}
+
+static void start_command(struct exec *e)
+{
+	struct super *s = e->s;
+	const struct exec_request *q = &e->w.r;
+	int inside[3] = { -1, -1, -1 };
+	bool tty = q->flags & EXEC_TTY;
+	struct fault f;
+
+	int r = tty ? 0 : make_pipes(e, inside);
+	if (r < 0) {
+		exec_fail(e, "pipe", -r, NULL);
+		return;
+	}
+	char **env = environ_make(&s->session->spec, q->env, tty);
+	struct jail_command c = {
+		.kind = e->is_files ? files_kinds[e->files] : JAIL_RUN,
+		.argv = q->argv,
+		.env = env,
+		.cwd = q->workdir[0] ? q->workdir : e->is_files ? "/" : "/workspace",
+		.uid = JAIL_UID,
+		.gid = JAIL_UID,
+		.oom_score_adj = 900,
+		.tty = tty,
+		.rows = q->rows,
+		.columns = q->columns,
+		.fds = inside,
+		.n_fds = 3,
+	};
+	limit_rlimits(s, e, &c.rlimits);
+	e->x = s->spare;
+	s->spare = NULL;
+	exec_begin(e);
+	loop_add(&s->loop, &e->control, jail_exec_fd(e->x), POLLIN, on_control, e);
+	r = jail_exec_start(e->x, &c, &f);
+	environ_free(env);
+	for (int i = 0; i < 3; i++)
+		if (inside[i] >= 0)
+			close(inside[i]);
+	if (r < 0)
+		exec_fail(e, "start", f.sysno, f.text);
+}
+
+void exec_start_waiting(struct super *s)
+{
+	for (struct exec *e = s->execs, *next; e; e = next) {
+		next = e->next;
+		if (e->phase != PHASE_QUEUED)
+			continue;
+		if (e->is_cell)
+			cell_begin(e);
+		else if (s->spare)
+			start_command(e);
+	}
+	/* Somebody still waits: do not put the next spare off until an answer is out. */
+	for (struct exec *e = s->execs; e; e = e->next)
+		if (e->phase == PHASE_QUEUED && !s->spare)
+			super_spare_wanted(s);
+}
+
+void exec_running(struct exec *e)
+{
+	e->phase = PHASE_RUNNING;
+	if (!e->is_files)
+		exec_update(e, "running");
+}
+
+/* --- what it sends ------------------------------------------------------------------- */
+
+bool exec_may_read(const struct exec *e)
+{
+	bool shown = e->conn && (e->is_files || (e->w.r.flags & EXEC_WANT_OUTPUT));
+
+	return !shown || !conn_is_full(e->conn);
+}
+
+void exec_refresh_reading(struct exec *e)
+{
+	short events = exec_may_read(e) ? POLLIN : 0;
+
+	for (int i = 0; i < 2; i++)
+		if (e->out[i].source.ready)
+			e->out[i].source.events = events;
+	if (e->tty.ready)
+		e->tty.events = (short)(events | (e->tty.events & POLLOUT));
+	if (e->context)
+		for (int i = 0; i < 2; i++)
+			if (e->context->out[i].ready)
+				e->context->out[i].events = events;
+}
+
+void exec_output_event(struct exec *e, int stream)
+{
+	struct stream *o = &e->out[stream];
+	uint64_t n = o->spool.total - o->event_from;
+	auto_text struct text text = { 0 };
+
+	if (!n)
+		return;
+	struct text *t = super_event(e->s, EVENT_EXECUTION_UPDATE, e);
+	json_put_string(t, "status", "output");
+	json_put_string(t, "stream", stream ? "stderr" : "stdout");
+	json_put_int(t, "offset", (int64_t)o->event_from);
+	json_put_int(t, "bytes", (int64_t)n);
+	if (n <= EVENT_TEXT_BYTES && spool_read(&o->spool, o->event_from, (size_t)n, &text) == n)
+		json_put_name(t, "text", text.data, text.n);
+	super_journal(e->s, e);
+	o->event_from = o->spool.total;
+	o->event_ms = super_now_ms();
+}
+
+/* [ms] when a pending output event is due; 0: none is pending. */
+int64_t exec_event_due(const struct exec *e)
+{
+	int64_t due = 0;
+
+	for (int i = 0; i < 2; i++) {
+		const struct stream *o = &e->out[i];
+		if (o->spool.total > o->event_from && (!due || o->event_ms + EVENT_GAP_MS < due))
+			due = o->event_ms + EVENT_GAP_MS;
+	}
+	return due;
+}
+
+void exec_output(struct exec *e, int stream, const char *p, size_t n)
+{
+	struct stream *o = &e->out[stream];
+
+	if (e->conn && (e->is_files || (e->w.r.flags & EXEC_WANT_OUTPUT))) {
+		auto_text struct text t = { 0 };
+		frame_put_u32(&t, (uint32_t)stream + 1);
+		frame_put_bytes(&t, p, n);
+		conn_send(e->conn, WIRE_OUTPUT, &t);
+		exec_refresh_reading(e);
+	}
+	if (e->is_files)
+		return;
+	spool_add(&o->spool, p, n);
+	if (o->spool.total - o->event_from >= MIB || super_now_ms() - o->event_ms >= EVENT_GAP_MS)
+		exec_output_event(e, stream);
+}
+
+/* Reads once; false at the end of the stream, or when there is nothing now. */
+static bool read_some(struct exec *e, int fd, int stream)
+{
+	char chunk[CHUNK_BYTES];
+	ssize_t n = read(fd, chunk, sizeof chunk);
+
+	if (n <= 0)
+		return n < 0 && errno == EINTR;
+	exec_output(e, stream, chunk, (size_t)n);
+	return true;
+}
+
+static void on_output(void *owner, short revents)
+{
+	struct stream *o = owner;
+	struct exec *e = o->exec;
+
+	if (!read_some(e, o->fd, (int)(o - e->out)) && (revents & POLLHUP))
+		loop_remove(&e->s->loop, &o->source);
+}
+
+static void on_tty(void *owner, short revents)
+{
+	struct exec *e = owner;
+
+	if (revents & POLLOUT)
+		on_input(e, revents);
+	/* The other side's end gives EIO, with or without POLLHUP. Source: pty(7). */
+	if ((revents & (POLLIN | POLLHUP)) && !read_some(e, e->tty_fd, 0) && (revents & POLLHUP))
+		loop_remove(&e->s->loop, &e->tty);
+}
+
+/* All that was written before the leader ended is in the pipes: their writers are dead. A
+ * pipe holds at most 1 MiB (pipe(7)), so the loop is bounded. */
+static void drain(struct exec *e)
+{
+	for (int i = 0; i < 2; i++)
+		if (e->out[i].fd >= 0)
+			for (int k = 0; k < 64 && read_some(e, e->out[i].fd, i); k++)
+				;
+	if (e->tty_fd >= 0)
+		for (int k = 0; k < 64 && read_some(e, e->tty_fd, 0); k++)
+			;
+}
+
+/* --- what it is sent ----------------------------------------------------------------- */
+
+static void write_input(struct exec *e)
+{
+	int fd = e->tty_fd >= 0 ? e->tty_fd : e->input_fd;
+	struct source *source = e->tty_fd >= 0 ? &e->tty : &e->input;
+	ssize_t n = 1;
+
+	while (e->input_left.n && n > 0) {
+		n = write(fd, e->input_left.data, e->input_left.n);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+			source->events |= POLLOUT;
+			return;
+		}
+		if (n < 0) { /* nobody reads any more: what comes is thrown away */
+			text_clear(&e->input_left);
+			break;
+		}
+		e->input_left.n -= (size_t)n;
+		memmove(e->input_left.data, e->input_left.data + n, e->input_left.n);
+	}
+	source->events &= ~POLLOUT;
+	if (e->input_ended && e->input_fd >= 0) {
+		loop_remove(&e->s->loop, &e->input);
+		drop_fd(&e->input_fd);
+	} else if (e->conn && !e->input_ended) {
+		conn_send(e->conn, WIRE_STDIN_MORE, NULL);
+	}
+}
+
+static void on_input(void *owner, short revents)
+{
+	struct exec *e = owner;
+
+	if (revents & POLLERR)
+		text_clear(&e->input_left);
+	if (e->input_left.n || (revents & POLLERR))
+		write_input(e);
+	if ((revents & POLLERR) && e->input.ready)
+		loop_remove(&e->s->loop, &e->input);
+}
+
+void exec_input(struct exec *e, const void *p, size_t n)
+{
+	if (!(e->w.r.flags & (EXEC_STDIN | EXEC_TTY)) || e->input_ended || e->phase == PHASE_ENDED)
+		return;
+	if (n > SESSION_STDIN_BYTES || e->input_left.n)
+		return; /* against the protocol: one chunk at a time */
+	text_put_bytes(&e->input_left, p, n);
+	e->input_ended = n == 0;
+	if (e->tty_fd >= 0 || e->input_fd >= 0)
+		write_input(e);
+}
+
+/* --- its end ------------------------------------------------------------------------- */
+
+static void on_started(struct exec *e, struct jail_exec_event *ev)
+{
+	if (ev->tty_fd >= 0) {
+		e->tty_fd = ev->tty_fd;
+		fd_set_nonblock(e->tty_fd, 1);
+		loop_add(&e->s->loop, &e->tty, e->tty_fd, POLLIN, on_tty, e);
+	}
+	exec_running(e);
+	if (e->input_left.n || e->input_ended)
+		write_input(e);
+}
+
+static void on_control(void *owner, short revents)
+{
+	struct exec *e = owner;
+	struct jail_exec_event ev;
+	struct fault f;
+
+	(void)revents;
+	if (jail_exec_read(e->x, &ev, &f) < 0) {
+		jail_exec_kill(e->x);
+		loop_remove(&e->s->loop, &e->control);
+		return;
+	}
+	switch (ev.kind) {
+	case JAIL_EXEC_NONE:
+		break;
+	case JAIL_EXEC_STARTED:
+		on_started(e, &ev);
+		break;
+	case JAIL_EXEC_FAILED:
+		exec_fail(e, ev.stage, ev.sysno, NULL);
+		break;
+	case JAIL_EXEC_ENDED:
+		e->has_status = true;
+		e->wait_status = ev.status;
+		e->leftovers = ev.leftovers;
+		e->cpu_us = ev.usage.cpu_us;
+		e->rss_bytes = ev.usage.max_rss_bytes;
+		exec_settle(e);
+		break;
+	case JAIL_EXEC_DEAD:
+		/* It was killed. The tree is gone when init has reaped it: exec_reaped. */
+		loop_remove(&e->s->loop, &e->control);
+		break;
+	}
+}
+
+void exec_reaped(struct super *s, uint32_t number, const struct jail_usage *usage)
+{
+	for (struct exec *e = s->execs; e; e = e->next) {
+		if (e->is_cell || !e->x || jail_exec_number(e->x) != number)
+			continue;
+		cgroup_child_read(s->cgroup, number, &e->group);
+		e->has_group = true;
+		if (e->phase == PHASE_ENDED)
+			return;
+		/* The last word may still be in the socket. */
+		if (e->control.ready)
+			on_control(e, 0);
+		if (e->phase == PHASE_ENDED)
+			return;
+		e->cpu_us = usage->cpu_us;
+		e->rss_bytes = usage->max_rss_bytes;
+		exec_settle(e);
+		return;
+	}
+}
+
+void exec_client_gone(struct exec *e)
+{
+	e->conn = NULL;
+	if (e->phase == PHASE_ENDED || e->waiters)
+		return;
+	if (!e->hint[0])
+		snprintf(e->hint, sizeof e->hint, "The client went away before the execution ended.");
+	e->client_gone = true;
+	limit_stop(e, EXEC_CANCELLED, REASON_CANCELLED);
+}
+
+void exec_fail(struct exec *e, const char *stage, int sysno, const char *why)
+{
+	e->status = EXEC_SETUP_FAILED;
+	e->reason = REASON_SETUP;
+	e->sysno = sysno;
+	snprintf(e->stage_text, sizeof e->stage_text, "%s", stage);
+	if (why)
+		exec_warn(e, "setup", "%s", why);
+	exec_settle(e);
+}
+
+/* Takes every descriptor and process away from it; what was written is spooled. */
+void exec_release(struct exec *e)
+{
+	struct loop *l = &e->s->loop;
+
+	drain(e);
+	loop_remove(l, &e->control);
+	loop_remove(l, &e->tty);
+	loop_remove(l, &e->input);
+	for (int i = 0; i < 2; i++) {
+		loop_remove(l, &e->out[i].source);
+		drop_fd(&e->out[i].fd);
+	}
+	drop_fd(&e->tty_fd);
+	drop_fd(&e->input_fd);
+}

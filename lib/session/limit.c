@@ -1,0 +1,362 @@
+/* Limits of a running execution: what ends it, how, and what the evidence says afterwards. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/auto.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/number.h"
+#include "session/super.h"
+
+/* [ms] Sources: DESIGN.md section 6; 9-jail-measured.md 5 and 7. */
+enum { GRACE_MS = 200, MEMORY_FIRST_MS = 20, MEMORY_GAP_MS = 50 };
+
+/* Boot time in the unit of proc_pid_stat(5) field 22. */
+static uint64_t ticks_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (uint64_t)t.tv_sec * 100 + (uint64_t)t.tv_nsec / 10000000;
+}
+
+void limit_begin(struct exec *e)
+{
+	int64_t now = super_now_ms();
+
+	e->begin_ticks = ticks_now();
+	e->deadline_ms = e->timeout_ms ? now + (int64_t)e->timeout_ms : 0;
+	e->poll_ms = now + MEMORY_FIRST_MS;
+	watch_disk_begin(&e->s->disk, now);
+}
+
+static bool is_polled(const struct super *s)
+{
+	return s->session->spec.limits[LIMIT_MEMORY] &&
+		!strcmp(cgroup_enforced(s->cgroup, CGROUP_MEMORY), "none");
+}
+
+void limit_rlimits(struct super *s, struct exec *e, struct jail_rlimits *ret)
+{
+	const uint64_t *limits = s->session->spec.limits;
+	uint64_t fsize = limits[LIMIT_DISK];
+
+	/* Inits and spares count too where all run under one id. */
+	ret->nproc = limits[LIMIT_PIDS] && !strcmp(cgroup_enforced(s->cgroup, CGROUP_PIDS), "none") ?
+		limits[LIMIT_PIDS] + CONTEXTS_MAX + 4 : 0;
+	ret->nofile = limits[LIMIT_NOFILE];
+	ret->fsize_bytes = fsize;
+	ret->data_bytes = is_polled(s) ? limits[LIMIT_MEMORY] : 0;
+	ret->cpu_s = e->w.r.cpu_limit_ms && !e->is_cell ? (e->w.r.cpu_limit_ms + 999) / 1000 : 0;
+}
+
+/* --- ending by force ----------------------------------------------------------------- */
+
+static void advance(struct exec *e)
+{
+	int64_t now = super_now_ms();
+
+	switch (e->stage) {
+	case STOP_NOT:
+		jail_exec_signal(e->x, SIGTERM, JAIL_TO_ALL);
+		/* What is stopped can only die of a TERM once it runs again. */
+		jail_exec_signal(e->x, SIGCONT, JAIL_TO_ALL);
+		e->stage = STOP_TERMINATED;
+		e->stage_ms = now + GRACE_MS;
+		break;
+	case STOP_TERMINATED:
+		jail_exec_kill(e->x);
+		e->stage = STOP_KILLED;
+		e->stage_ms = now + REAP_LIMIT_MS;
+		break;
+	default:
+		exec_warn(e, "unkillable", "a process of it is stuck in the kernel and still there");
+		exec_settle(e);
+	}
+}
+
+void limit_stop(struct exec *e, enum exec_status status, enum exec_reason reason)
+{
+	if (e->phase == PHASE_ENDED || e->stage != STOP_NOT)
+		return;
+	e->status = status;
+	e->reason = reason;
+	if (e->phase == PHASE_QUEUED)
+		exec_settle(e);
+	else if (e->is_cell)
+		cell_interrupt(e);
+	else
+		advance(e);
+}
+
+/* Memory, disk and output are taken away at once: there is no time for a grace. */
+static void limit_kill(struct exec *e, enum exec_status status, enum exec_reason reason)
+{
+	if (e->phase == PHASE_ENDED || e->stage == STOP_KILLED || !e->x)
+		return;
+	if (e->stage == STOP_NOT) {
+		e->status = status;
+		e->reason = reason;
+	}
+	if (e->is_cell)
+		cell_kill(e->context);
+	else
+		jail_exec_kill(e->x);
+	e->stage = STOP_KILLED;
+	e->stage_ms = super_now_ms() + REAP_LIMIT_MS;
+}
+
+/* --- looking while it runs ------------------------------------------------------------ */
+
+static void check_memory(struct exec *e, int64_t now)
+{
+	uint64_t limit = e->s->session->spec.limits[LIMIT_MEMORY];
+
+	if (now < e->poll_ms)
+		return;
+	e->poll_ms = now + MEMORY_GAP_MS;
+	uint64_t rss = watch_tree_rss(jail_exec_pid(e->x));
+	if ((int64_t)rss > e->rss_bytes)
+		e->rss_bytes = (int64_t)rss;
+	if (rss <= limit)
+		return;
+	e->peak = rss;
+	e->limit = limit;
+	e->enforced_by = "poll";
+	limit_kill(e, EXEC_OOM, REASON_OOM);
+}
+
+static void check_exec(struct exec *e, int64_t now)
+{
+	int64_t due = exec_event_due(e);
+
+	if (due && now >= due)
+		for (int i = 0; i < 2; i++)
+			exec_output_event(e, i);
+	if (e->phase == PHASE_QUEUED)
+		return;
+	if (e->stage == STOP_NOT && e->deadline_ms && now >= e->deadline_ms)
+		limit_stop(e, EXEC_TIMEOUT, REASON_TIMEOUT_WALL);
+	else if (e->stage != STOP_NOT && now >= e->stage_ms) {
+		if (e->is_cell)
+			cell_stop_step(e);
+		else
+			advance(e);
+	}
+	if (e->phase == PHASE_RUNNING && e->x && is_polled(e->s))
+		check_memory(e, now);
+}
+
+static void check_disk(struct super *s, int64_t now)
+{
+	uint64_t used = 0;
+
+	if (!super_is_busy(s) || watch_disk_step(&s->disk, s->changes, s->up_fd, now, &used) != WATCH_OVER)
+		return;
+	for (struct exec *e = s->execs, *next; e; e = next) {
+		next = e->next;
+		if (e->phase != PHASE_RUNNING || e->is_files)
+			continue;
+		e->peak = used;
+		e->limit = s->session->spec.limits[LIMIT_DISK];
+		e->enforced_by = "poll";
+		limit_kill(e, EXEC_LIMIT, REASON_DISK);
+	}
+}
+
+void limit_step(struct super *s)
+{
+	int64_t now = super_now_ms();
+
+	for (struct exec *e = s->execs, *next; e; e = next) {
+		next = e->next;
+		if (e->phase != PHASE_ENDED)
+			check_exec(e, now);
+	}
+	check_disk(s, now);
+}
+
+static void sooner(int64_t *at, int64_t due)
+{
+	if (due && (!*at || due < *at))
+		*at = due;
+}
+
+int64_t limit_next_ms(struct super *s)
+{
+	int64_t at = 0;
+
+	for (const struct exec *e = s->execs; e; e = e->next) {
+		if (e->phase == PHASE_ENDED)
+			continue;
+		sooner(&at, exec_event_due(e));
+		if (e->phase == PHASE_QUEUED)
+			continue;
+		sooner(&at, e->stage != STOP_NOT ? e->stage_ms : e->deadline_ms);
+		if (e->phase == PHASE_RUNNING && is_polled(s))
+			sooner(&at, e->poll_ms);
+	}
+	if (super_is_busy(s))
+		sooner(&at, watch_disk_next_ms(&s->disk));
+	return at;
+}
+
+/* --- evidence ------------------------------------------------------------------------- */
+
+static void judge_memory(struct exec *e)
+{
+	const struct cgroup_usage *g = &e->group;
+	uint64_t kills = g->oom_kills;
+
+	if (e->is_cell && e->context)
+		kills -= e->oom_before < kills ? e->oom_before : kills;
+	if (!g->has_memory || !kills || e->stage != STOP_NOT)
+		return;
+	bool died = !e->has_status || (WIFSIGNALED(e->wait_status) && WTERMSIG(e->wait_status) == SIGKILL);
+	if (!died) {
+		exec_warn(e, "oom_child", "%llu of its processes died for lack of memory",
+			(unsigned long long)kills);
+		return;
+	}
+	e->status = EXEC_OOM;
+	e->reason = REASON_OOM;
+	e->limit = e->s->session->spec.limits[LIMIT_MEMORY];
+	e->peak = g->memory_peak_bytes;
+	e->enforced_by = cgroup_enforced(e->s->cgroup, CGROUP_MEMORY);
+	e->ambiguous = e->n_overlaps > 0;
+}
+
+static void judge_signal(struct exec *e)
+{
+	int sig = WTERMSIG(e->wait_status);
+
+	e->status = EXEC_KILLED;
+	e->reason = REASON_SIGNAL;
+	if (sig == SIGXCPU && e->w.r.cpu_limit_ms) {
+		e->status = EXEC_TIMEOUT;
+		e->reason = REASON_TIMEOUT_CPU;
+		e->limit = e->w.r.cpu_limit_ms;
+		e->peak = (uint64_t)(e->cpu_us / 1000);
+		e->enforced_by = "rlimit";
+	} else if (sig == SIGXFSZ) {
+		e->status = EXEC_LIMIT;
+		e->reason = REASON_DISK;
+		e->limit = e->s->session->spec.limits[LIMIT_DISK];
+		e->enforced_by = "rlimit";
+	}
+}
+
+static void judge_exit(struct exec *e)
+{
+	if (e->has_status && WIFEXITED(e->wait_status)) {
+		e->exit_code = WEXITSTATUS(e->wait_status);
+		e->status = e->exit_code ? EXEC_ERROR : EXEC_SUCCESS;
+		e->reason = REASON_EXIT;
+	} else if (e->has_status) {
+		judge_signal(e);
+	} else {
+		/* Its init died and we did not kill it. */
+		e->status = EXEC_LOST;
+		e->reason = REASON_SIGNAL;
+	}
+}
+
+void limit_judge(struct exec *e)
+{
+	if (e->status == EXEC_TIMEOUT && e->reason == REASON_TIMEOUT_WALL) {
+		e->limit = e->timeout_ms;
+		e->peak = (uint64_t)((e->end_us - e->begin_us) / 1000);
+		e->enforced_by = "timer";
+	}
+	if (e->status == EXEC_RUNNING && !e->is_cell)
+		judge_exit(e);
+	if (e->status != EXEC_SETUP_FAILED)
+		judge_memory(e);
+	if (e->group.has_memory)
+		e->peak_memory = e->group.memory_peak_bytes;
+	else
+		e->peak_memory = (uint64_t)e->rss_bytes;
+}
+
+/* --- 80 % ------------------------------------------------------------------------------ */
+
+static void quota(struct exec *e, enum limit_kind kind, uint64_t used, bool *warned)
+{
+	uint64_t limit = e->s->session->spec.limits[kind];
+	char a[NUMBER_TEXT_MAX], b[NUMBER_TEXT_MAX];
+
+	if (!limit || used < limit / 5 * 4)
+		return;
+	if (kind == LIMIT_PIDS) {
+		exec_warn(e, "near_limit", "pids: %llu of %llu", (unsigned long long)used,
+			(unsigned long long)limit);
+	} else {
+		exec_warn(e, "near_limit", "%s: %s of %s", limit_names[kind],
+			number_format_size(used, a), number_format_size(limit, b));
+	}
+	if (*warned)
+		return;
+	*warned = true;
+	struct text *t = super_event(e->s, EVENT_QUOTA_WARNING, e);
+	json_put_string(t, "limit", limit_names[kind]);
+	json_put_int(t, "used", (int64_t)used);
+	json_put_int(t, "of", (int64_t)limit);
+	json_put_string(t, "enforced_by", e->s->session->status.enforced_by[kind]);
+	super_journal(e->s, e);
+}
+
+/* A program that got ENOMEM says so itself, and nothing else is evidence of it. */
+static const char *memory_words(const struct exec *e, const char *err)
+{
+	static const char *const words[] = { "MemoryError", "Cannot allocate memory", "bad_alloc",
+		"heap out of memory", "Out of memory", "out of memory" };
+	const char *name = text_string(&e->error_name);
+
+	for (size_t i = 0; i < array_size(words); i++)
+		if (strstr(name, words[i]) || strstr(err, words[i]))
+			return words[i];
+	return NULL;
+}
+
+static void warn_rlimit(struct exec *e)
+{
+	auto_text struct text err = { 0 };
+	const struct spool *s = &e->out[1].spool;
+	char limit[NUMBER_TEXT_MAX];
+
+	if (!is_polled(e->s) || e->status != EXEC_ERROR)
+		return;
+	spool_read(s, s->total > 4096 ? s->total - 4096 : 0, 4096, &err);
+	const char *word = memory_words(e, text_string(&err));
+	if (!word)
+		return;
+	number_format_size(e->s->session->spec.limits[LIMIT_MEMORY], limit);
+	exec_warn(e, "near_limit", "memory: the program reported '%s'; each process may use %s "
+		"(rlimit)", word, limit);
+}
+
+void limit_warn(struct exec *e)
+{
+	struct super *s = e->s;
+	struct cgroup_usage all = { 0 };
+	uint32_t before = e->n_warnings;
+
+	if (e->status == EXEC_SETUP_FAILED)
+		return;
+	quota(e, LIMIT_MEMORY, e->peak_memory, &s->memory_warned);
+	if (e->n_warnings == before)
+		warn_rlimit(e);
+	quota(e, LIMIT_DISK, changes_bytes(s->changes), &s->disk_warned);
+	cgroup_read(s->cgroup, &all);
+	e->pids_peak = all.has_pids ? all.pids_peak : 0;
+	if (all.pids_denied > s->pids_denied) {
+		exec_warn(e, "pids", "fork was refused %llu times: the limit is %llu processes",
+			(unsigned long long)(all.pids_denied - s->pids_denied),
+			(unsigned long long)s->session->spec.limits[LIMIT_PIDS]);
+		s->pids_denied = all.pids_denied;
+		quota(e, LIMIT_PIDS, s->session->spec.limits[LIMIT_PIDS], &s->pids_warned);
+	}
+}

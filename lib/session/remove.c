@@ -1,0 +1,168 @@
+/* The end of a session, and of what killed commands left. */
+#include <dirent.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "base/frame.h"
+#include "base/json.h"
+#include "event/event.h"
+#include "session/start.h"
+#include "session/wire.h"
+#include "sys/cgroup.h"
+#include "sys/pidfd.h"
+
+enum { STOP_MS = 5000 };
+
+/* Waits until the supervisor has hung up: it did what it was asked, or died. */
+static bool wait_end(int conn, int64_t limit_ms)
+{
+	int64_t end = clock_now_ms() + limit_ms;
+	auto_msg struct msg m = { 0 };
+
+	for (;;) {
+		int64_t left = end - clock_now_ms();
+		struct pollfd p = { .fd = conn, .events = POLLIN };
+		if (left <= 0 || poll(&p, 1, (int)left) <= 0)
+			return false;
+		if (msg_receive(conn, MSG_TRUSTED, &m) <= 0)
+			return true;
+	}
+}
+
+/* The supervisor does not answer: end it by its identity, never by its number alone. */
+static void kill_supervisor(const struct store_session *s)
+{
+	char boot[40];
+
+	store_boot_id(boot);
+	if (!s->status.pid || strcmp(s->status.boot_id, boot) != 0)
+		return;
+	auto_fd int fd = pidfd_find(s->status.pid);
+	if (fd >= 0 && start_ticks(s->status.pid) == s->status.pid_start_ticks)
+		pidfd_kill(fd, SIGKILL);
+}
+
+static int take_lock(struct store_session *s, int64_t limit_ms, struct fault *f)
+{
+	int64_t end = clock_now_ms() + limit_ms;
+	int r;
+
+	while ((r = store_session_lock(s, f)) == STORE_LOCKED && clock_now_ms() < end)
+		poll(NULL, 0, 2);
+	if (r == STORE_LOCKED)
+		return fault_set(f, FAULT_BUSY, 0, "the session's supervisor cannot be ended");
+	return r;
+}
+
+static int ask_to_stop(struct store_session *s, int conn, enum wire_stop how, struct fault *f)
+{
+	auto_text struct text t = { 0 };
+
+	frame_put_u32(&t, how);
+	bool done = msg_send(conn, WIRE_STOP, t.data, t.n, NULL, 0) == 0 && wait_end(conn, STOP_MS);
+	if (!done)
+		kill_supervisor(s);
+	return take_lock(s, done ? STOP_MS : 2 * STOP_MS, f);
+}
+
+static int note_in_journal(struct store_session *s, enum event_type type, const char *reason,
+	struct fault *f)
+{
+	struct journal j = { 0 };
+	auto_fd int dir = -1;
+	int r = store_session_events(s, &dir, f);
+
+	if (!r)
+		r = journal_open(dir, &j, f);
+	if (r < 0)
+		return r;
+	struct text *t = event_begin(&j, type, s->spec.id, NULL);
+	json_put_string(t, "reason", reason);
+	r = event_end(&j, f);
+	journal_close(&j);
+	return r;
+}
+
+static int end_processes(struct store_session *s, enum wire_stop how, struct fault *f)
+{
+	auto_fd int conn = -1;
+	int r = session_connect_live(s, &conn, f);
+
+	if (r == -FAULT_BUSY) {
+		kill_supervisor(s);
+		r = take_lock(s, STOP_MS, f);
+	} else if (r == 0) {
+		r = ask_to_stop(s, conn, how, f);
+	} else if (r > 0) {
+		r = 0;
+	}
+	if (r < 0)
+		return r;
+	/* Nobody lives now; a killed supervisor's groups may still be there. */
+	if (s->status.cgroup[0])
+		cgroup_remove_paths(s->status.cgroup, f);
+	return 0;
+}
+
+int session_stop(struct store_session *s, bool for_good, struct fault *f)
+{
+	int r = end_processes(s, for_good ? WIRE_STOP_FOR_GOOD : WIRE_STOP_DORMANT, f);
+
+	if (r < 0)
+		return r;
+	r = store_status_read(s, f);
+	if (r < 0)
+		return r;
+	if (!for_good)
+		return 0;
+	s->status.state = STATE_STOPPED;
+	s->status.pid = s->status.init_pid = 0;
+	s->status.cgroup[0] = 0;
+	for (uint32_t i = 0; i < s->status.n_contexts; i++)
+		s->status.contexts[i].alive = false;
+	r = note_in_journal(s, EVENT_SESSION_STOPPED, "asked", f);
+	if (!r)
+		r = store_status_write(s, f);
+	if (!r)
+		store_session_sync(s);
+	return r;
+}
+
+int session_remove(struct store_session *s, struct fault *f)
+{
+	struct fault other;
+	int r = end_processes(s, WIRE_STOP_DESTROY, f);
+
+	if (r < 0)
+		return r;
+	/* A follower sees the last event, then the directory goes. */
+	note_in_journal(s, EVENT_SESSION_DESTROYED, "asked", &other);
+	return store_session_remove(s, f);
+}
+
+static int sweep_one(struct store_session *s, void *arg)
+{
+	struct fault f;
+
+	(void)arg;
+	bool one_off = s->spec.class == CLASS_EPHEMERAL || s->status.state == STATE_CREATING;
+	if (!one_off || store_session_lock(s, &f) != 0)
+		return 0;
+	if (s->status.cgroup[0])
+		cgroup_remove_paths(s->status.cgroup, &f);
+	store_session_remove(s, &f);
+	return 0;
+}
+
+void session_sweep(struct store *st)
+{
+	struct fault f;
+
+	store_each_one_off(st, sweep_one, NULL, &f);
+	store_empty_trash(st, &f);
+}

@@ -1,0 +1,25 @@
+/* Starting a supervisor and finding it again. */
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/un.h>
+
+#include "jail/jail.h"
+#include "store/store.h"
+
+/* The address of the session's socket, through its open directory: paths can be longer
+ * than an address. */
+void start_address(const struct store_session *s, struct sockaddr_un *ret);
+
+/* When a process started, in ticks since boot; 0 when there is none. Source:
+ * proc_pid_stat(5) field 22. */
+uint64_t start_ticks(pid_t pid);
+
+/* Runs in the forked child until the session has no need of it. The session's lock is held. */
+void super_main(struct store *st, struct store_session *session, int conn);
+
+enum { DRIVERS = 3 };
+
+/* The drivers of the kept interpreters, embedded in the program. */
+const struct jail_file *driver_files(void);

@@ -1,0 +1,542 @@
+/*
+ * The supervisor: one process a live session, one loop.
+ *
+ * It is a fork of the client that found no supervisor, holds the session's lock as long
+ * as it lives, and leaves when nothing has needed it for a while.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/frame.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "base/title.h"
+#include "session/super.h"
+#include "session/start.h"
+
+int64_t super_now_ms(void)
+{
+	return clock_now_ms();
+}
+
+struct text *super_event(struct super *s, enum event_type type, struct exec *e)
+{
+	return event_begin(&s->journal, type, s->session->spec.id, e ? e->id : NULL);
+}
+
+void super_journal(struct super *s, struct exec *e)
+{
+	struct fault f;
+
+	/* A journal that cannot be written (full disk) must not end what runs; the next record
+	 * and the next exec say so. */
+	if (event_end(&s->journal, &f) < 0)
+		return;
+	if (!e || !e->conn || !(e->w.r.flags & EXEC_WANT_EVENTS))
+		return;
+	auto_text struct text t = { 0 };
+	frame_put_bytes(&t, s->journal.line.data, s->journal.line.n);
+	conn_send(e->conn, WIRE_EVENT, &t);
+}
+
+bool super_is_busy(const struct super *s)
+{
+	for (const struct exec *e = s->execs; e; e = e->next)
+		if (e->phase != PHASE_ENDED)
+			return true;
+	return false;
+}
+
+static bool has_contexts(const struct super *s)
+{
+	for (size_t i = 0; i < CONTEXTS_MAX; i++)
+		if (s->contexts[i].phase != CONTEXT_DEAD)
+			return true;
+	return false;
+}
+
+void super_save_status(struct super *s)
+{
+	struct fault f;
+
+	store_status_write(s->session, &f);
+}
+
+void super_spare_wanted(struct super *s)
+{
+	struct fault f;
+
+	if (s->spare || s->spare_asked || s->ending || !s->ready)
+		return;
+	s->spare_asked = jail_want_spare(s->jail, &f) == 0;
+}
+
+/* --- the jail ------------------------------------------------------------------------ */
+
+static void note_report(struct super *s)
+{
+	const struct jail_report *r = &s->report;
+	struct session_status *st = &s->session->status;
+	auto_text struct text t = { 0 };
+
+	json_open(&t, '{');
+	json_put_bool(&t, "overlay_volatile", r->overlay_volatile);
+	json_put_bool(&t, "proc_masked", r->proc_masked);
+	json_put_bool(&t, "seccomp", r->seccomp);
+	json_put_int(&t, "landlock_abi", r->landlock_abi);
+	json_put_bool(&t, "userns_limited", r->userns_limited);
+	json_put_bool(&t, "sealed", r->sealed);
+	json_put_bool(&t, "private_keyring", r->private_keyring);
+	json_put_bool(&t, "net_loopback", r->net_loopback);
+	json_put_string(&t, "fallbacks", r->fallbacks);
+	json_close(&t, '}');
+	if (t.n >= sizeof st->jail || !strcmp(st->jail, t.data))
+		return;
+	memcpy(st->jail, t.data, t.n + 1);
+	super_save_status(s);
+}
+
+static void on_ready(struct super *s, const struct jail_event *ev)
+{
+	struct fault f;
+
+	s->report = ev->report;
+	s->root_fd = ev->root_fd;
+	s->ready = true;
+	note_report(s);
+	super_event(s, EVENT_SESSION_READY, NULL);
+	super_journal(s, NULL);
+	/* What is there now is the baseline of the first scan. Init has attached the idmapped
+	 * lower on low by now, but only in its own namespace: here it is the plain directory. */
+	changes_scan(s->changes, s->up_fd, s->lower_fd, NULL, &f);
+	for (struct conn *c = s->conns; c; c = c->next)
+		if (c->waits_ready)
+			conn_done(c, NULL);
+}
+
+static void on_spare(struct super *s, struct jail_exec *x)
+{
+	s->spare_asked = false;
+	s->spare = x;
+	cgroup_child_make(s->cgroup, jail_exec_number(x), jail_exec_pid(x));
+	exec_start_waiting(s);
+}
+
+/* The jail is gone: whatever ran in it is lost with it. */
+static void on_dead(struct super *s)
+{
+	s->ending = true;
+	s->ready = false;
+	loop_remove(&s->loop, &s->jail_source);
+	for (struct exec *e = s->execs, *next; e; e = next) {
+		next = e->next;
+		if (e->phase == PHASE_ENDED)
+			continue;
+		if (s->fault.kind) {
+			exec_fail(e, "jail", s->fault.sysno, s->fault.text);
+			continue;
+		}
+		if (e->status == EXEC_RUNNING) {
+			e->status = EXEC_LOST;
+			e->reason = REASON_SIGNAL;
+		}
+		exec_settle(e);
+	}
+	for (struct conn *c = s->conns, *next; c; c = next) {
+		next = c->next;
+		if (c->exec || c->closing)
+			continue;
+		if (!s->fault.kind)
+			fault_set(&s->fault, FAULT_SYSTEM, 0, "the session's jail has ended");
+		conn_fault(c, &s->fault);
+	}
+}
+
+static void on_jail(void *owner, short revents)
+{
+	struct super *s = owner;
+	struct jail_event ev;
+	struct fault f;
+
+	(void)revents;
+	for (;;) {
+		if (jail_read(s->jail, &ev, &f) < 0) {
+			s->fault = f;
+			jail_kill(s->jail);
+			on_dead(s);
+			return;
+		}
+		switch (ev.kind) {
+		case JAIL_EVENT_NONE:
+			return;
+		case JAIL_EVENT_READY:
+			on_ready(s, &ev);
+			break;
+		case JAIL_EVENT_SPARE:
+			on_spare(s, ev.exec);
+			break;
+		case JAIL_EVENT_REAPED:
+			exec_reaped(s, ev.number, &ev.usage);
+			cell_reaped(s, ev.number);
+			cgroup_child_remove(s->cgroup, ev.number);
+			break;
+		case JAIL_EVENT_FAILED:
+			s->fault = ev.fault;
+			break;
+		case JAIL_EVENT_DEAD:
+			on_dead(s);
+			return;
+		}
+	}
+}
+
+static int start_cgroup(struct super *s, struct fault *f)
+{
+	struct session_status *st = &s->session->status;
+	const uint64_t *limits = s->session->spec.limits;
+	static const enum cgroup_controller controllers[] = {
+		[LIMIT_CPU] = CGROUP_CPU, [LIMIT_MEMORY] = CGROUP_MEMORY, [LIMIT_PIDS] = CGROUP_PIDS,
+	};
+	/* What holds without a controller: polling and rlimits. CPU has nothing. */
+	static const char *const otherwise[LIMIT_KINDS] = {
+		[LIMIT_CPU] = "none", [LIMIT_MEMORY] = "rlimit", [LIMIT_DISK] = "poll",
+		[LIMIT_PIDS] = "rlimit", [LIMIT_NOFILE] = "rlimit",
+	};
+
+	s->cgroup_limits = (struct cgroup_limits){ .cpu_milli = limits[LIMIT_CPU],
+		.memory_bytes = limits[LIMIT_MEMORY], .pids = limits[LIMIT_PIDS] };
+	if (cgroup_make(s->session->spec.id, &s->cgroup_limits, &s->cgroup, f) < 0)
+		return -(int)f->kind;
+	cgroup_paths(s->cgroup, st->cgroup, sizeof st->cgroup);
+	for (int i = 0; i < LIMIT_KINDS; i++) {
+		bool has = i == LIMIT_CPU || i == LIMIT_MEMORY || i == LIMIT_PIDS;
+		const char *by = has ? cgroup_enforced(s->cgroup, controllers[i]) : "none";
+		if (!strcmp(by, "none"))
+			by = otherwise[i];
+		if (!limits[i])
+			by = "none";
+		snprintf(st->enforced_by[i], sizeof st->enforced_by[i], "%s", by);
+		if ((s->session->spec.require & 1u << i) && !strcmp(by, "none"))
+			return fault_set(f, FAULT_DENIED, 0, "the %s limit cannot be enforced here: %s",
+				limit_names[i], has ? cgroup_why(s->cgroup, controllers[i]) : "no means");
+	}
+	return cgroup_attach(s->cgroup, jail_pid(s->jail), f);
+}
+
+static int start_jail(struct super *s, struct fault *f)
+{
+	const struct session_spec *spec = &s->session->spec;
+	uint64_t memory = spec->limits[LIMIT_MEMORY];
+	struct jail_spec js = {
+		.id = spec->id,
+		.hostname = spec->name[0] ? spec->name : "sandbox",
+		.fs_fd = s->fs_fd,
+		.skel_fd = s->lower_fd,
+		.id_base = s->store->id_base,
+		.shm_bytes = memory ? memory / 2 : 64 * MIB,
+		.deny_fallocate = spec->limits[LIMIT_DISK] != 0,
+		.files = driver_files(),
+		.n_files = DRIVERS,
+	};
+	int r = jail_start(&js, &s->jail, f);
+	if (r < 0)
+		return r;
+	loop_add(&s->loop, &s->jail_source, jail_fd(s->jail), POLLIN, on_jail, s);
+	r = start_cgroup(s, f);
+	if (r < 0)
+		return r;
+	return jail_release(s->jail, f);
+}
+
+/* --- the socket ---------------------------------------------------------------------- */
+
+static int start_listening(struct super *s, struct fault *f)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	auto_fd int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return fault_set(f, FAULT_SYSTEM, errno, "socket");
+	start_address(s->session, &a);
+	unlinkat(s->session->dir, "ctl", 0);
+	if (bind(fd, (struct sockaddr *)&a, sizeof a) < 0 || listen(fd, 128) < 0)
+		return fault_set(f, FAULT_SYSTEM, errno, "bind the session's socket");
+	s->listen_fd = take_fd(&fd);
+	loop_add(&s->loop, &s->listen, s->listen_fd, POLLIN, conn_accept, s);
+	return 0;
+}
+
+/* --- start and end -------------------------------------------------------------------- */
+
+static void note_start(struct super *s)
+{
+	struct session_status *st = &s->session->status;
+	int64_t now_us = clock_wall_us();
+
+	st->state = STATE_READY;
+	st->pid = getpid();
+	st->pid_start_ticks = start_ticks(getpid());
+	st->init_pid = jail_pid(s->jail);
+	st->init_start_ticks = start_ticks(st->init_pid);
+	store_boot_id(st->boot_id);
+	if (!st->expires_us && s->session->spec.lifetime_ms)
+		st->expires_us = now_us + (int64_t)s->session->spec.lifetime_ms * 1000;
+	if (!st->last_used_us)
+		st->last_used_us = now_us;
+	if (st->expires_us)
+		s->expires_ms = super_now_ms() + (st->expires_us - now_us) / 1000;
+	super_save_status(s);
+}
+
+/* Contexts that lived when the last supervisor died are lost, and this is where it shows. */
+static void note_lost(struct super *s)
+{
+	struct session_status *st = &s->session->status;
+
+	for (uint32_t i = 0; i < st->n_contexts; i++) {
+		struct context_state *c = &st->contexts[i];
+		if (!c->alive)
+			continue;
+		c->alive = false;
+		struct text *t = super_event(s, EVENT_STATE_LOST, NULL);
+		json_put_string(t, "context", c->name);
+		json_put_string(t, "language", c->language);
+		json_put_int(t, "epoch", c->epoch);
+		json_put_string(t, "reason", "the session's processes were gone");
+		super_journal(s, NULL);
+	}
+}
+
+static void note_created(struct super *s)
+{
+	const struct session_spec *spec = &s->session->spec;
+
+	struct text *t = super_event(s, EVENT_SESSION_CREATED, NULL);
+	json_put_string(t, "runtime", spec->runtime_resolved);
+	json_put_string(t, "class", session_class_names[spec->class]);
+	if (spec->name[0])
+		json_put_string(t, "name", spec->name);
+	super_journal(s, NULL);
+}
+
+static int open_all(struct super *s, struct fault *f)
+{
+	auto_fd int layers = -1;
+	bool other_boot = false;
+	int r;
+
+	r = store_session_fs(s->session, &s->fs_fd, f);
+	if (!r)
+		r = file_open_dir(s->fs_fd, "up", &s->up_fd, f);
+	if (!r)
+		r = file_open_dir(s->store->dir, "layers", &layers, f);
+	if (!r)
+		r = file_open_dir(layers, s->session->spec.skeleton, &s->lower_fd, f);
+	if (!r)
+		r = file_open_dir(s->session->dir, "events", &s->events_dir, f);
+	if (!r)
+		r = journal_open(s->events_dir, &s->journal, f);
+	if (r < 0)
+		return r;
+	if (s->journal.seq == 0)
+		return 0;
+	r = store_session_fresh_work(s->session, &other_boot, f);
+	if (r < 0 || !other_boot)
+		return r;
+	struct text *t = super_event(s, EVENT_LOG, NULL);
+	json_put_string(t, "level", "warning");
+	json_put_string(t, "message",
+		"the machine was restarted: files that were not synced may be lost");
+	super_journal(s, NULL);
+	return 0;
+}
+
+static int begin(struct super *s, struct fault *f)
+{
+	struct fault other;
+	int r = open_all(s, f);
+
+	if (r < 0)
+		return r;
+	s->changes = changes_new(s->store->id_base);
+	watch_disk_init(&s->disk, s->session->spec.limits[LIMIT_DISK]);
+	/* After a crash: the groups of the last supervisor may still have processes. */
+	if (s->session->status.cgroup[0])
+		cgroup_remove_paths(s->session->status.cgroup, &other);
+	r = start_jail(s, f);
+	if (!r)
+		r = start_listening(s, f);
+	if (r < 0)
+		return r;
+	if (s->journal.seq == 0)
+		note_created(s);
+	note_lost(s);
+	note_start(s);
+	return 0;
+}
+
+static void reply_stop(struct super *s)
+{
+	if (s->stop_conn)
+		conn_send(s->stop_conn, WIRE_DONE, NULL);
+	/* The lock goes with this process: the client waits for the hang-up, then takes it. */
+}
+
+static void finish(struct super *s)
+{
+	struct session_status *st = &s->session->status;
+	bool destroy = s->last_done || s->stop == WIRE_STOP_DESTROY;
+
+	cell_close_all(s);
+	s->spare = jail_exec_free(s->spare);
+	s->jail = jail_free(s->jail);
+	s->cgroup = cgroup_remove(s->cgroup);
+	unlinkat(s->session->dir, "ctl", 0);
+	st->pid = st->init_pid = 0;
+	st->cgroup[0] = 0;
+	if (s->stop == WIRE_STOP_FOR_GOOD)
+		st->state = STATE_STOPPED;
+	if (s->expires_ms && super_now_ms() >= s->expires_ms)
+		st->state = STATE_EXPIRED;
+	if (!destroy)
+		super_save_status(s);
+}
+
+static void check_times(struct super *s)
+{
+	const struct session_spec *spec = &s->session->spec;
+	int64_t now = super_now_ms();
+
+	if (s->expires_ms && now >= s->expires_ms && !s->ending) {
+		struct text *t = super_event(s, EVENT_SESSION_EXPIRED, NULL);
+		json_put_string(t, "reason", "lifetime");
+		super_journal(s, NULL);
+		super_stop(s, WIRE_STOP_DORMANT, NULL);
+		return;
+	}
+	if (super_is_busy(s) || s->conns)
+		s->idle_since_ms = now;
+	int64_t idle = now - s->idle_since_ms;
+	if (spec->idle_timeout_ms && idle >= (int64_t)spec->idle_timeout_ms) {
+		struct text *t = super_event(s, EVENT_SESSION_STOPPED, NULL);
+		json_put_string(t, "reason", "idle_timeout");
+		super_journal(s, NULL);
+		super_stop(s, spec->class == CLASS_TASK ? WIRE_STOP_DESTROY : WIRE_STOP_FOR_GOOD, NULL);
+	} else if (spec->dormant_after_ms && idle >= (int64_t)spec->dormant_after_ms &&
+		!has_contexts(s) && watch_shm_is_empty(s->root_fd)) {
+		super_event(s, EVENT_SESSION_DORMANT, NULL);
+		super_journal(s, NULL);
+		super_stop(s, WIRE_STOP_DORMANT, NULL);
+	}
+}
+
+void super_stop(struct super *s, enum wire_stop how, struct conn *c)
+{
+	s->ending = true;
+	s->stop = how;
+	s->stop_conn = c;
+	for (struct exec *e = s->execs, *next; e; e = next) {
+		next = e->next;
+		if (e->phase != PHASE_ENDED)
+			limit_stop(e, EXEC_CANCELLED, REASON_CANCELLED);
+	}
+}
+
+/* [ms] until something is due; -1 without end. */
+static int64_t next_wake(struct super *s)
+{
+	const struct session_spec *spec = &s->session->spec;
+	int64_t now = super_now_ms(), at = limit_next_ms(s);
+	int64_t due[3] = { s->expires_ms };
+
+	if (!super_is_busy(s) && !s->conns) {
+		due[1] = spec->idle_timeout_ms ? s->idle_since_ms + (int64_t)spec->idle_timeout_ms : 0;
+		due[2] = spec->dormant_after_ms && !has_contexts(s) ?
+			s->idle_since_ms + (int64_t)spec->dormant_after_ms : 0;
+		/* A session with something in /dev/shm is not let go; it is looked at again. */
+		if (due[2] && due[2] <= now)
+			due[2] = now + 1000;
+	}
+	for (size_t i = 0; i < array_size(due); i++)
+		if (due[i] && (!at || due[i] < at))
+			at = due[i];
+	if (!at)
+		return -1;
+	return at > now ? at - now : 0;
+}
+
+static bool is_over(struct super *s)
+{
+	return (s->ending || s->last_done) && !super_is_busy(s);
+}
+
+/* Sends what still waits, for a bounded time: a client that does not read loses it. */
+static void flush(struct super *s)
+{
+	int64_t end = super_now_ms() + 2000;
+
+	while (s->conns && super_now_ms() < end) {
+		bool waiting = false;
+		for (struct conn *c = s->conns; c; c = c->next)
+			waiting |= c->first != NULL;
+		if (!waiting || loop_step(&s->loop, 100) < 0)
+			return;
+	}
+}
+
+static void run(struct super *s)
+{
+	while (exec_collect(s), !is_over(s)) {
+		/* Timers first: a step may have taken long. */
+		limit_step(s);
+		check_times(s);
+		if (is_over(s))
+			break;
+		if (loop_step(&s->loop, next_wake(s)) < 0)
+			break;
+	}
+	loop_remove(&s->loop, &s->listen);
+	flush(s);
+}
+
+void super_main(struct store *st, struct store_session *session, int conn)
+{
+	struct super s = { .store = st, .session = session, .listen_fd = -1, .fs_fd = -1,
+		.up_fd = -1, .lower_fd = -1, .root_fd = -1, .events_dir = -1, .spare_asked = true };
+	struct fault f;
+
+	title_set("sbx: %s supervisor", session->spec.id);
+	signal(SIGPIPE, SIG_IGN);
+	s.idle_since_ms = super_now_ms();
+	struct conn *c = conn >= 0 ? conn_new(&s, conn) : NULL;
+	if (begin(&s, &f) < 0) {
+		if (c)
+			conn_fault(c, &f);
+		s.ending = true;
+		flush(&s);
+		/* The status stays as it was: what could not start is dormant. */
+		finish(&s);
+		return;
+	}
+	run(&s);
+	bool destroy = s.last_done || s.stop == WIRE_STOP_DESTROY;
+	finish(&s);
+	reply_stop(&s);
+	flush(&s);
+	if (destroy && !s.stop_conn) {
+		store_session_remove(session, &f);
+		session_sweep(st);
+	}
+}

@@ -1,0 +1,41 @@
+/* What client and supervisor say to each other; types of sys/msg.h packets. */
+#pragma once
+
+#include "session/session.h"
+#include "sys/msg.h"
+
+enum wire_type {
+	/* to the supervisor */
+	WIRE_EXEC = 1,
+	WIRE_FILES,
+	WIRE_STDIN,
+	WIRE_SIGNAL,
+	WIRE_RESIZE,
+	WIRE_CONTEXTS,
+	WIRE_CONTEXT_REMOVE,
+	WIRE_PING,
+	WIRE_STOP,
+
+	/* from the supervisor */
+	WIRE_ACCEPTED = 100,
+	WIRE_OUTPUT,
+	WIRE_STDIN_MORE,
+	WIRE_EVENT,
+	WIRE_RESULT,
+	WIRE_DONE,
+	WIRE_FAULT,
+};
+
+enum wire_stop { WIRE_STOP_DORMANT, WIRE_STOP_FOR_GOOD, WIRE_STOP_DESTROY };
+
+/* A request as the supervisor holds it: pointers go into the message that it owns. */
+struct wire_exec {
+	struct exec_request r;
+	struct msg m;
+};
+
+void wire_put_exec(struct text *t, const struct exec_request *r);
+
+/* Moves m in. Faults: FORMAT a field is missing or makes no sense. */
+int wire_get_exec(struct msg *m, struct wire_exec *ret, struct fault *f);
+void wire_exec_done(struct wire_exec *w);
