@@ -104,8 +104,8 @@ int doc_add(struct fmt_doc *doc, struct fmt_value *parent, struct fmt_value **la
 	return 0;
 }
 
-static int fail_at(const struct fmt_doc *doc, uint32_t line, uint32_t column, struct fault *f,
-	const char *format, va_list ap)
+static __attribute__((format(printf, 5, 0))) int fail_at(const struct fmt_doc *doc, uint32_t line,
+	uint32_t column, struct fault *f, const char *format, va_list ap)
 {
 	char text[sizeof f->text];
 

@@ -43,13 +43,13 @@ struct fmt_doc;
  * @ret:   the document; set on 0 only
  *
  * Returns: 0, or negative.
- * Faults:  FORMAT  with "NAME:LINE:COLUMN: " in front.
- *          LIMIT   longer than LIMIT_SPEC_BYTES, more than 10000 nodes, or deeper than 32.
+ * Faults:  FORMAT  with "NAME:LINE:COLUMN: " in front; also deeper than 32.
+ *          LIMIT   longer than LIMIT_SPEC_BYTES, or more than 10000 values.
  */
 int fmt_parse(const char *name, const void *p, size_t n, struct fmt_doc **ret, struct fault *f);
 
-/* Strict JSON that this program wrote. Faults: FORMAT; LIMIT over LIMIT_STATE_BYTES, a
- * million nodes, or deeper than 32. */
+/* Strict JSON that this program wrote. Faults: FORMAT; LIMIT over LIMIT_STATE_BYTES or a
+ * million values. */
 int fmt_parse_json(const char *name, const void *p, size_t n, struct fmt_doc **ret, struct fault *f);
 
 struct fmt_doc *fmt_free(struct fmt_doc *doc);

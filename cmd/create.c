@@ -1,0 +1,90 @@
+/* sbx create: makes a session and says what it is. */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "jail/jail.h"
+#include "session/session.h"
+#include "ask.h"
+#include "describe.h"
+
+struct create_args {
+	struct ask_args ask;
+	const char *file;
+	bool json, quiet, dry_run;
+};
+
+#define S struct create_args
+static const struct opt opts[] = {
+	OPT_TEXT(S, file, 'f', "file", "FILE", COMP_FILE, "read it from YAML or JSON; - is stdin"),
+	ASK_LIFE_OPTS(S),
+	ASK_OPTS(S),
+	OPT_ROW(FLAG, S, json, bool, 0, "json", "write one JSON object", .excl = 1),
+	OPT_ROW(FLAG, S, quiet, bool, 'q', "quiet", "write nothing, not even the id", .excl = 1),
+	OPT_FLAG(S, dry_run, 0, "dry-run", "print the plan of the jail and make nothing"),
+	{ 0 },
+};
+#undef S
+
+static const struct create_args defaults = { .ask = ASK_DEFAULTS };
+
+static void print_plan(struct cmd_env *env, const struct session_spec *spec)
+{
+	auto_text struct text t = { 0 };
+	struct jail_spec jail;
+
+	spec_jail(spec, env->store.id_base, &jail);
+	jail_plan_print(&jail, &t);
+	puts(text_string(&t));
+}
+
+static void print_session(const struct create_args *a, const struct store_session *s)
+{
+	auto_text struct text t = { 0 };
+
+	if (a->json) {
+		describe_session(s, true, &t);
+		puts(text_string(&t));
+	} else if (!a->quiet) {
+		puts(s->spec.id);
+	}
+}
+
+static int make(struct cmd_env *env, const struct create_args *a, struct session_spec *spec,
+	struct fault *f)
+{
+	int conn, r = session_create(&env->store, spec, &env->session, &conn, f);
+
+	if (r < 0)
+		return r;
+	env->has_session = true;
+	/* Once it is connected the supervisor has written what is in force. */
+	close(conn);
+	r = store_status_read(&env->session, f);
+	if (r < 0)
+		return r;
+	print_session(a, &env->session);
+	return 0;
+}
+
+static int run(struct cmd_env *env, const void *p, struct fault *f)
+{
+	const struct create_args *a = p;
+	struct session_spec spec = { 0 };
+	int r = ask_resolve(env, &a->ask, a->file, &spec, f);
+
+	if (r < 0)
+		return r;
+	if (a->dry_run)
+		print_plan(env, &spec);
+	else
+		r = make(env, a, &spec, f);
+	session_spec_done(&spec);
+	return r;
+}
+
+const struct cmd cmd_create = {
+	.name = "create", .summary = "Make a session and print its id",
+	.opts = opts, .defaults = &defaults, .args_size = sizeof(struct create_args),
+	.needs = NEED_STORE, .run = run,
+};

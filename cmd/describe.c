@@ -1,0 +1,144 @@
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "session/spec.h"
+#include "describe.h"
+
+static void put_when(struct text *t, const char *key, int64_t wall_us)
+{
+	char buf[CLOCK_TEXT_MAX];
+
+	json_put_string(t, key, wall_us ? clock_format(wall_us, buf) : NULL);
+}
+
+/* Thousandths as a number of JSON, without a detour over binary fractions. */
+static void put_cpu(struct text *t, uint64_t thousandths)
+{
+	auto_text struct text v = { 0 };
+
+	text_format(&v, "%" PRIu64 ".%03" PRIu64, thousandths / 1000, thousandths % 1000);
+	while (v.data[v.n - 1] == '0')
+		v.data[--v.n] = 0;
+	if (v.data[v.n - 1] == '.')
+		v.data[--v.n] = 0;
+	json_raw(t, v.data, v.n);
+}
+
+static void put_limits(struct text *t, const struct store_session *s)
+{
+	json_key(t, "limits");
+	json_open(t, '{');
+	for (size_t i = 0; i < LIMIT_KINDS; i++) {
+		uint64_t v = s->spec.limits[i];
+		bool bytes = i == LIMIT_MEMORY || i == LIMIT_DISK;
+		json_key(t, limit_names[i]);
+		json_open(t, '{');
+		json_key(t, bytes ? "limit_bytes" : "limit");
+		if (!v)
+			json_null(t);
+		else if (i == LIMIT_CPU)
+			put_cpu(t, v);
+		else
+			json_int(t, (int64_t)v);
+		json_put_string(t, "enforced_by",
+			s->status.enforced_by[i][0] ? s->status.enforced_by[i] : "none");
+		json_put_bool(t, "required", s->spec.require & 1u << i);
+		json_close(t, '}');
+	}
+	json_close(t, '}');
+}
+
+static void put_ms(struct text *t, const char *key, uint64_t ms)
+{
+	json_key(t, key);
+	if (ms)
+		json_int(t, (int64_t)ms);
+	else
+		json_null(t);
+}
+
+static void put_times(struct text *t, const struct store_session *s)
+{
+	put_ms(t, "lifetime_ms", s->spec.lifetime_ms);
+	put_ms(t, "idle_timeout_ms", s->spec.idle_timeout_ms);
+	put_ms(t, "dormant_after_ms", s->spec.dormant_after_ms);
+	put_ms(t, "exec_timeout_ms", s->spec.exec_timeout_ms);
+	json_put_int(t, "output_keep_bytes", (int64_t)s->spec.output_keep_bytes);
+	put_when(t, "created_at", s->spec.created_us);
+	put_when(t, "last_used_at", s->status.last_used_us);
+	put_when(t, "expires_at", s->status.expires_us);
+}
+
+static void put_strings(struct text *t, const char *key, char *const *list)
+{
+	json_key(t, key);
+	json_open(t, '[');
+	for (; list && *list; list++)
+		json_string(t, *list);
+	json_close(t, ']');
+}
+
+static void put_contexts(struct text *t, const struct session_status *st)
+{
+	json_key(t, "contexts");
+	json_open(t, '[');
+	for (uint32_t i = 0; i < st->n_contexts; i++) {
+		json_open(t, '{');
+		json_put_string(t, "name", st->contexts[i].name);
+		json_put_string(t, "language", st->contexts[i].language);
+		json_put_int(t, "epoch", st->contexts[i].epoch);
+		json_put_bool(t, "alive", st->contexts[i].alive);
+		json_close(t, '}');
+	}
+	json_close(t, ']');
+}
+
+static void put_paths(struct text *t, const struct store_session *s)
+{
+	auto_text struct text path = { 0 };
+
+	text_format(&path, "%s/sessions/%s", s->store->path, s->spec.id);
+	json_put_string(t, "path", path.data);
+	json_put_string(t, "workdir", "/workspace");
+}
+
+static void put_runtime(struct text *t, const struct session_spec *s)
+{
+	json_put_string(t, "runtime", s->runtime_resolved);
+	json_put_string(t, "runtime_asked", s->runtime);
+	json_put_string(t, "interpreter", s->interpreter);
+}
+
+void describe_session(const struct store_session *s, bool with_instructions, struct text *t)
+{
+	json_open(t, '{');
+	json_put_string(t, "schema", "sbx.session/1");
+	json_put_string(t, "id", s->spec.id);
+	json_put_string(t, "session_id", s->spec.id);
+	json_put_string(t, "name", s->spec.name[0] ? s->spec.name : NULL);
+	json_put_string(t, "status", session_state_names[s->status.state]);
+	json_put_bool(t, "live", s->status.pid != 0);
+	json_put_string(t, "class", session_class_names[s->spec.class]);
+	put_runtime(t, &s->spec);
+	put_limits(t, s);
+	put_times(t, s);
+	put_paths(t, s);
+	put_strings(t, "env", s->spec.env);
+	put_strings(t, "tools", s->spec.tools);
+	json_put_bool(t, "tools_enforced", false);
+	json_put_string(t, "network", "none");
+	put_contexts(t, &s->status);
+	if (s->status.jail[0]) {
+		json_key(t, "jail");
+		json_raw(t, s->status.jail, strlen(s->status.jail));
+	}
+	if (with_instructions) {
+		auto_text struct text i = { 0 };
+		spec_instructions(&s->spec, &i);
+		json_put_string(t, "instructions", i.data);
+	}
+	json_close(t, '}');
+}

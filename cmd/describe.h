@@ -1,0 +1,9 @@
+/* One session as one JSON object: what create --json and show --json print. */
+#pragma once
+
+#include "base/text.h"
+#include "store/store.h"
+
+/* {"schema":"sbx.session/1", id, name, status, live, class, runtime, limits with what enforces
+ * each, times, paths, jail, contexts}; with_instructions adds the text for a model. */
+void describe_session(const struct store_session *s, bool with_instructions, struct text *t);

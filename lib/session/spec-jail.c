@@ -1,0 +1,24 @@
+#include "base/limits.h"
+#include "jail/jail.h"
+#include "session/spec.h"
+#include "session/start.h"
+
+/* Without a memory limit /dev/shm must have one of its own: it is memory. */
+#define SHM_BYTES (64 * MIB)
+
+void spec_jail(const struct session_spec *s, uint32_t id_base, struct jail_spec *ret)
+{
+	uint64_t memory_bytes = s->limits[LIMIT_MEMORY];
+
+	*ret = (struct jail_spec){
+		.id = s->id,
+		.hostname = s->name[0] ? s->name : "sandbox",
+		.fs_fd = -1,
+		.skel_fd = -1,
+		.id_base = id_base,
+		.shm_bytes = memory_bytes ? memory_bytes / 2 : SHM_BYTES,
+		.deny_fallocate = s->limits[LIMIT_DISK] != 0,
+		.files = driver_files(),
+		.n_files = DRIVERS,
+	};
+}
