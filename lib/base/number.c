@@ -77,7 +77,9 @@ static bool scaled(const char *s, size_t n, uint64_t factor, uint64_t *ret)
 	}
 	/* part < 1e9 and factor <= 2^40: the product fits in 70 bits, so take 128. */
 	unsigned __int128 fraction = (unsigned __int128)part * factor;
-	if (factor == 1 && fraction % div)
+	/* A thousandth of a CPU and a millisecond are the least there is; of a GiB a part of a
+	 * byte may be lost. */
+	if (factor <= 1000 && fraction % div)
 		return false;
 	return !__builtin_mul_overflow(whole, factor, &whole) &&
 		!__builtin_add_overflow(whole, (uint64_t)(fraction / div), ret);
