@@ -122,7 +122,7 @@ static int run_parsed(struct cmd_env *env, const void *args, struct fault *f)
 	return r < 0 ? r : flush_stdout(r, f);
 }
 
-int cmd_run(const struct cmd *c, char **argv)
+int cmd_perform(const struct cmd *c, char **argv)
 {
 	auto_free void *args = mem_zeroed(1, c->args_size);
 	struct cmd_env env = { .cmd = c };

@@ -47,7 +47,7 @@ int cmd_open_store(struct cmd_env *env, struct fault *f);
 int cmd_open_session(struct cmd_env *env, const char *id, struct fault *f);
 
 /* Parses and runs one command. argv[0] is its name. Returns the exit code of sbx. */
-int cmd_run(const struct cmd *c, char **argv);
+int cmd_perform(const struct cmd *c, char **argv);
 
 /* Writes what is derived from the tables: "bash", "zsh", "fish", "json", or "man" and a
  * command. Faults: USAGE there is no such product. */

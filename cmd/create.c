@@ -20,7 +20,7 @@ static const struct opt opts[] = {
 	ASK_LIFE_OPTS(S),
 	ASK_OPTS(S),
 	OPT_ROW(FLAG, S, json, bool, 0, "json", "write one JSON object", .excl = 1),
-	OPT_ROW(FLAG, S, quiet, bool, 'q', "quiet", "write nothing, not even the id", .excl = 1),
+	OPT_ROW(FLAG, S, quiet, bool, 'q', "quiet", "write the id and nothing else", .excl = 1),
 	OPT_FLAG(S, dry_run, 0, "dry-run", "print the plan of the jail and make nothing"),
 	{ 0 },
 };
@@ -38,6 +38,15 @@ static void print_plan(struct cmd_env *env, const struct session_spec *spec)
 	puts(text_string(&t));
 }
 
+/* A limit that was asked for and does not hold is said at once, not when it would matter. */
+static void warn_unenforced(const struct store_session *s)
+{
+	for (int i = 0; i < LIMIT_KINDS; i++)
+		if (s->spec.limits[i] && !strcmp(s->status.enforced_by[i], "none"))
+			fprintf(stderr, SBX_PROGRAM " create: the %s limit cannot be enforced here; "
+				"'sbx doctor' says why\n", limit_names[i]);
+}
+
 static void print_session(const struct create_args *a, const struct store_session *s)
 {
 	auto_text struct text t = { 0 };
@@ -45,9 +54,11 @@ static void print_session(const struct create_args *a, const struct store_sessio
 	if (a->json) {
 		describe_session(s, true, &t);
 		puts(text_string(&t));
-	} else if (!a->quiet) {
-		puts(s->spec.id);
+		return;
 	}
+	puts(s->spec.id);
+	if (!a->quiet)
+		warn_unenforced(s);
 }
 
 static int make(struct cmd_env *env, const struct create_args *a, struct session_spec *spec,
@@ -58,8 +69,15 @@ static int make(struct cmd_env *env, const struct create_args *a, struct session
 	if (r < 0)
 		return r;
 	env->has_session = true;
-	/* Once it is connected the supervisor has written what is in force. */
+	r = session_wait_ready(conn, f);
 	close(conn);
+	if (r < 0) {
+		/* A session that never ran is not one: nothing is left behind. */
+		struct fault other;
+		session_remove(&env->session, &other);
+		return r;
+	}
+	/* The supervisor has written what is in force. */
 	r = store_status_read(&env->session, f);
 	if (r < 0)
 		return r;

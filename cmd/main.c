@@ -121,7 +121,7 @@ static int dispatch(char **argv)
 	if (!strcmp(argv[0], "__gen") || !strcmp(argv[0], "__complete"))
 		return run_hidden(argv);
 	c = cmd_find(argv[0]);
-	return c ? cmd_run(c, argv) : run_external(argv);
+	return c ? cmd_perform(c, argv) : run_external(argv);
 }
 
 int main(int argc, char **argv)

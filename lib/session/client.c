@@ -53,6 +53,17 @@ int session_request_ping(int conn, struct fault *f)
 	return post(conn, WIRE_PING, NULL, f);
 }
 
+int session_wait_ready(int conn, struct fault *f)
+{
+	struct session_reply reply = { 0 };
+	int r = session_request_ping(conn, f);
+
+	if (!r)
+		r = session_reply(conn, &reply, f);
+	session_reply_done(&reply);
+	return r < 0 ? r : 0;
+}
+
 int session_stdin(int conn, const void *p, size_t n, struct fault *f)
 {
 	int r = msg_send(conn, WIRE_STDIN, p, n, NULL, 0);
@@ -60,6 +71,11 @@ int session_stdin(int conn, const void *p, size_t n, struct fault *f)
 	if (r < 0)
 		return fault_set(f, FAULT_SYSTEM, -r, "the session's supervisor is gone");
 	return 0;
+}
+
+int session_cancel(int conn, struct fault *f)
+{
+	return post(conn, WIRE_CANCEL, NULL, f);
 }
 
 int session_signal(int conn, int signal, struct fault *f)

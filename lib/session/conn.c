@@ -200,6 +200,10 @@ static void take_more(struct conn *c, struct msg *m)
 		exec_input(c->exec, m->body, m->n);
 		return;
 	}
+	if (m->type == WIRE_CANCEL) {
+		limit_stop(c->exec, EXEC_CANCELLED, REASON_CANCELLED);
+		return;
+	}
 	v = frame_get_u32(&r);
 	if (r.bad || !c->exec->x || c->exec->phase != PHASE_RUNNING)
 		return;

@@ -45,6 +45,12 @@ int session_create(struct store *st, struct session_spec *spec, struct store_ses
  */
 int session_connect(struct store_session *s, int *ret_conn, struct fault *f);
 
+/* Like session_connect for a session that may be stopped: its state is ready again. */
+int session_start(struct store_session *s, int *ret_conn, struct fault *f);
+
+/* Waits until the jail is built. Faults: what kept it from that. */
+int session_wait_ready(int conn, struct fault *f);
+
 /* Like session_connect, but positive (1) when no supervisor lives; the lock is held then. */
 int session_connect_live(struct store_session *s, int *ret_conn, struct fault *f);
 
@@ -146,6 +152,7 @@ int session_reply(int conn, struct session_reply *ret, struct fault *f);
 /* The session's answer to one chunk must be awaited (SESSION_REPLY_STDIN) before the next.
  * n = 0 ends it. Faults: SYSTEM. */
 int session_stdin(int conn, const void *p, size_t n, struct fault *f);
+int session_cancel(int conn, struct fault *f);
 int session_signal(int conn, int signal, struct fault *f);
 int session_resize(int conn, uint16_t rows, uint16_t columns, struct fault *f);
 

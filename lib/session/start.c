@@ -139,7 +139,7 @@ static void become_supervisor(struct store_session *s, int conn)
 }
 
 /* Forks the supervisor of a session whose lock is held; ret_conn is connected to it. */
-static int start(struct store_session *s, int *ret_conn, struct fault *f)
+static int start_supervisor(struct store_session *s, int *ret_conn, struct fault *f)
 {
 	int pair[2];
 	int r = msg_pair(pair);
@@ -164,7 +164,8 @@ static int start(struct store_session *s, int *ret_conn, struct fault *f)
 	return 0;
 }
 
-int session_connect(struct store_session *s, int *ret_conn, struct fault *f)
+static int connect_or_start(struct store_session *s, bool stopped_too, int *ret_conn,
+	struct fault *f)
 {
 	int64_t end = clock_now_ms() + CONNECT_MS;
 
@@ -178,10 +179,12 @@ int session_connect(struct store_session *s, int *ret_conn, struct fault *f)
 		if (r < 0)
 			return r;
 		if (r == 0) {
+			if (stopped_too && s->status.state == STATE_STOPPED)
+				s->status.state = STATE_READY;
 			r = refuse_state(s, f);
 			if (!r)
 				r = wait_for_old_init(s, f);
-			return r < 0 ? r : start(s, ret_conn, f);
+			return r < 0 ? r : start_supervisor(s, ret_conn, f);
 		}
 		/* Somebody starts or ends it right now. */
 		if (clock_now_ms() >= end)
@@ -189,6 +192,16 @@ int session_connect(struct store_session *s, int *ret_conn, struct fault *f)
 				"answer; 'sbx rm' ends it", (int)s->status.pid);
 		poll(NULL, 0, RETRY_MS);
 	}
+}
+
+int session_connect(struct store_session *s, int *ret_conn, struct fault *f)
+{
+	return connect_or_start(s, false, ret_conn, f);
+}
+
+int session_start(struct store_session *s, int *ret_conn, struct fault *f)
+{
+	return connect_or_start(s, true, ret_conn, f);
 }
 
 int session_connect_live(struct store_session *s, int *ret_conn, struct fault *f)
@@ -222,7 +235,7 @@ int session_create(struct store *st, struct session_spec *spec, struct store_ses
 	r = store_session_make(st, spec, &s, f);
 	if (r < 0)
 		return r;
-	r = start(&s, ret_conn, f);
+	r = start_supervisor(&s, ret_conn, f);
 	if (r < 0) {
 		struct fault other;
 		store_session_remove(&s, &other);

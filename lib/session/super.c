@@ -24,6 +24,7 @@
 #include "base/mem.h"
 #include "base/title.h"
 #include "session/super.h"
+#include "session/spec.h"
 #include "session/start.h"
 
 int64_t super_now_ms(void)
@@ -237,19 +238,11 @@ static int start_cgroup(struct super *s, struct fault *f)
 
 static int start_jail(struct super *s, struct fault *f)
 {
-	const struct session_spec *spec = &s->session->spec;
-	uint64_t memory = spec->limits[LIMIT_MEMORY];
-	struct jail_spec js = {
-		.id = spec->id,
-		.hostname = spec->name[0] ? spec->name : "sandbox",
-		.fs_fd = s->fs_fd,
-		.skel_fd = s->lower_fd,
-		.id_base = s->store->id_base,
-		.shm_bytes = memory ? memory / 2 : 64 * MIB,
-		.deny_fallocate = spec->limits[LIMIT_DISK] != 0,
-		.files = driver_files(),
-		.n_files = DRIVERS,
-	};
+	struct jail_spec js;
+
+	spec_jail(&s->session->spec, s->store->id_base, &js);
+	js.fs_fd = s->fs_fd;
+	js.skel_fd = s->lower_fd;
 	int r = jail_start(&js, &s->jail, f);
 	if (r < 0)
 		return r;

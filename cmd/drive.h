@@ -1,0 +1,85 @@
+/*
+ * One execution as its client: output and input go through, signals become what they mean,
+ * the result is shown in the form asked for.
+ */
+#pragma once
+
+#include "session/session.h"
+#include "cmds.h"
+
+struct drive {
+	const char *command;   /* "exec", for messages */
+	bool json, stream;     /* result, or events and result, as JSON on stdout */
+	int status_fd;         /* gets the result without output; -1: none */
+	bool input, tty;
+	bool no_result;
+};
+
+/* The options that exec and run share. */
+struct drive_args {
+	const char *code, *file, *language, *workdir, *request_id, *context;
+	char **secret;
+	uint64_t timeout_ms, cpu_limit_ms, status_fd;
+	bool fresh, input, tty, json, stream, no_result;
+};
+
+#define DRIVE_DEFAULTS \
+	{ .timeout_ms = OPT_UNSET, .cpu_limit_ms = OPT_UNSET, .status_fd = OPT_UNSET }
+
+#define DRIVE_OPTS(S)                                                                            \
+	OPT_ROW(TEXT, S, drive.code, const char *, 'c', "code", "run code in the kept interpreter", \
+		.value = "CODE", .excl = 1),                                                     \
+	OPT_ROW(TEXT, S, drive.file, const char *, 'f', "file", "run the code in a file; - is stdin", \
+		.value = "FILE", .complete = COMP_FILE, .excl = 1),                              \
+	OPT_TEXT(S, drive.language, 0, "lang", "NAME", COMP_NONE,                                \
+		"language of the code: python, node or shell"),                                  \
+	OPT_TEXT(S, drive.workdir, 'w', "workdir", "DIR", COMP_NONE, "working directory inside"), \
+	OPT_ROW(TIME, S, drive.timeout_ms, uint64_t, 0, "timeout", "end it after this time; 0: never", \
+		.value = "TIME"),                                                                \
+	OPT_ROW(TIME, S, drive.cpu_limit_ms, uint64_t, 0, "cpu-time",                            \
+		"end a process after so much CPU time", .value = "TIME"),                        \
+	OPT_FLAG(S, drive.input, 'i', "interactive", "pass standard input on to the command"),   \
+	OPT_FLAG(S, drive.tty, 't', "tty", "give it a terminal of its own"),                     \
+	OPT_LIST(S, drive.secret, 0, "secret-env", "NAME", COMP_NONE,                            \
+		"do not record the value of this variable"),                                     \
+	OPT_ROW(FLAG, S, drive.json, bool, 0, "json", "write the result as one JSON object",     \
+		.excl = 2),                                                                      \
+	OPT_ROW(FLAG, S, drive.stream, bool, 0, "stream", "write events as they happen, then the result", \
+		.excl = 2),                                                                      \
+	OPT_UINT(S, drive.status_fd, 0, "status-fd", "N", "write the result's status to descriptor N"), \
+	OPT_FLAG(S, drive.no_result, 0, "no-result", "do not print the value of a last expression")
+
+/* What drive_request made and drive_request_done frees. */
+struct drive_code {
+	struct text text;
+	char **env;
+};
+
+/*
+ * drive_request - fills a request from options and words
+ * @a:        the options
+ * @words:    the program, or "-" for code on standard input
+ * @own:      keeps what the request points to
+ * @ret:      flags, argv or code, and the rest but env
+ *
+ * Returns: 0, or negative.
+ * Faults:  USAGE  neither a command nor code, or both.
+ *          NOT_FOUND, SYSTEM, LIMIT  the file with the code cannot be read.
+ */
+int drive_request(const struct drive_args *a, const struct opt_words *words, struct drive_code *own,
+	struct exec_request *ret, struct fault *f);
+/* What the options alone say, for a request that comes from a file. */
+void drive_defaults(const struct drive_args *a, struct exec_request *ret);
+
+void drive_request_done(struct drive_code *own);
+
+/* How to show it. */
+void drive_init(struct drive *d, const char *command, const struct drive_args *a);
+
+/*
+ * drive_run - sends the request and stays until it has ended
+ *
+ * Returns: the exit code, or negative.
+ * Faults:  whatever the supervisor said; SYSTEM it is gone.
+ */
+int drive_run(const struct drive *d, int conn, struct exec_request *q, struct fault *f);

@@ -1,0 +1,155 @@
+/* sbx exec: runs a command, or code in a kept interpreter, in a session. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "session/session.h"
+#include "ask.h"
+#include "drive.h"
+
+struct exec_args {
+	struct drive_args drive;
+	const char *request, *env_file;
+	char **env;
+	uint64_t output_keep_bytes;
+};
+
+#define S struct exec_args
+static const struct opt opts[] = {
+	DRIVE_OPTS(S),
+	OPT_TEXT(S, drive.context, 0, "context", "NAME", COMP_NONE, "which interpreter; main if not given"),
+	OPT_FLAG(S, drive.fresh, 0, "fresh", "start the interpreter anew first"),
+	OPT_LIST(S, env, 'e', "env", "NAME=VALUE", COMP_NONE,
+		"environment variable; NAME: as it is here"),
+	OPT_TEXT(S, env_file, 0, "env-file", "FILE", COMP_FILE, "read NAME=VALUE lines from a file"),
+	OPT_ROW(SIZE, S, output_keep_bytes, uint64_t, 0, "output-keep", "output kept of it",
+		.value = "SIZE", .min = SPEC_KEEP_MIN, .max = SPEC_BYTES_MAX),
+	OPT_TEXT(S, drive.request_id, 0, "request-id", "ID", COMP_NONE,
+		"give the first result of this id again"),
+	OPT_TEXT(S, request, 0, "request", "FILE", COMP_FILE, "read the request from JSON; - is stdin"),
+	{ 0 },
+};
+#undef S
+
+static const struct operand operands[] = {
+	{ .name = "SESSION", .min = 0, .max = 1, .complete = COMP_SESSION },
+	{ .name = "COMMAND", .min = 0, .max = UINT32_MAX, .complete = COMP_PROGRAM },
+	{ 0 },
+};
+
+static const struct exec_args defaults = { .drive = DRIVE_DEFAULTS,
+	.output_keep_bytes = OPT_UNSET };
+
+/* The body's fields go where no option stands. */
+static void merge(struct exec_ask *b, struct exec_request *q)
+{
+	if (!q->argv && !q->code) {
+		q->argv = b->command;
+		q->code = b->code;
+		q->n_code = b->code ? strlen(b->code) : 0;
+	}
+	if (!q->language)
+		q->language = b->language;
+	if (!q->context && b->context[0])
+		q->context = b->context;
+	if (!q->workdir)
+		q->workdir = b->workdir;
+	if (!q->request_id)
+		q->request_id = b->request_id;
+	if (q->timeout_ms == EXEC_TIMEOUT_DEFAULT && b->timeout_ms != SPEC_UNSET)
+		q->timeout_ms = b->timeout_ms;
+	if (!q->cpu_limit_ms && b->cpu_limit_ms != SPEC_UNSET)
+		q->cpu_limit_ms = b->cpu_limit_ms;
+	if (!q->output_keep_bytes && b->output_keep_bytes != SPEC_UNSET)
+		q->output_keep_bytes = b->output_keep_bytes;
+	if (b->fresh)
+		q->flags |= EXEC_FRESH;
+}
+
+static int read_body(struct cmd_env *env, const char *file, struct exec_ask *b, struct fault *f)
+{
+	auto_text struct text t = { 0 };
+	int r = ask_read_file(file, &t, f);
+
+	if (!r)
+		r = exec_ask_read(b, file, t.data ? t.data : "", t.n, f);
+	if (r < 0)
+		return r;
+	if (!env->has_session && !b->session_id[0])
+		return fault_set(f, FAULT_USAGE, 0, "neither the request nor the command line names a "
+			"session");
+	if (!env->has_session)
+		return cmd_open_session(env, b->session_id, f);
+	if (b->session_id[0] && strcmp(b->session_id, env->session.spec.id) != 0 &&
+		strcmp(b->session_id, env->session.spec.name) != 0)
+		return fault_set(f, FAULT_USAGE, 0, "the request is for session %s, the command line "
+			"says %s", b->session_id, env->session.spec.id);
+	return 0;
+}
+
+static int build(struct cmd_env *env, const struct exec_args *a, struct drive_code *own,
+	struct exec_ask *body, struct exec_request *q, struct fault *f)
+{
+	auto_text struct text lines = { 0 };
+	int r;
+
+	if (a->request) {
+		r = read_body(env, a->request, body, f);
+		if (r < 0)
+			return r;
+		if (!env->words.program && !a->drive.code && !a->drive.file) {
+			*q = (struct exec_request){ 0 };
+			drive_defaults(&a->drive, q);
+		} else {
+			r = drive_request(&a->drive, &env->words, own, q, f);
+		}
+		own->env = take_ptr(&body->env);
+	} else {
+		r = drive_request(&a->drive, &env->words, own, q, f);
+	}
+	if (r < 0)
+		return r;
+	if (a->output_keep_bytes != OPT_UNSET)
+		q->output_keep_bytes = a->output_keep_bytes;
+	if (a->env_file) {
+		r = ask_read_file(a->env_file, &lines, f);
+		if (!r)
+			r = spec_read_env(&own->env, a->env_file, text_string(&lines), f);
+	}
+	if (r >= 0)
+		r = ask_put_env(&own->env, a->env, f);
+	q->env = own->env;
+	if (a->request)
+		merge(body, q);
+	return r;
+}
+
+static int run(struct cmd_env *env, const void *p, struct fault *f)
+{
+	const struct exec_args *a = p;
+	struct exec_ask body = { 0 };
+	struct drive_code own = { 0 };
+	struct exec_request q;
+	struct drive d;
+	auto_fd int conn = -1;
+
+	if (!env->has_session && !a->request)
+		return fault_set(f, FAULT_USAGE, 0, "SESSION is missing");
+	int r = build(env, a, &own, &body, &q, f);
+	if (!r)
+		r = session_connect(&env->session, &conn, f);
+	if (!r) {
+		drive_init(&d, "exec", &a->drive);
+		r = drive_run(&d, conn, &q, f);
+	}
+	drive_request_done(&own);
+	exec_ask_done(&body);
+	return r;
+}
+
+const struct cmd cmd_exec = {
+	.name = "exec", .summary = "Run a command, or code with kept state, in a session",
+	.opts = opts, .operands = operands, .defaults = &defaults,
+	.args_size = sizeof(struct exec_args), .needs = NEED_SESSION, .runs_program = true, .run = run,
+};

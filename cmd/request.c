@@ -1,0 +1,126 @@
+/* From the options of exec and run to a request. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "ask.h"
+#include "drive.h"
+
+void drive_init(struct drive *d, const char *command, const struct drive_args *a)
+{
+	*d = (struct drive){
+		.command = command,
+		.json = a->json,
+		.stream = a->stream,
+		.status_fd = a->status_fd == OPT_UNSET ? -1 : (int)a->status_fd,
+		.input = a->input,
+		.tty = a->tty,
+		.no_result = a->no_result,
+	};
+}
+
+static uint32_t flags_of(const struct drive_args *a)
+{
+	uint32_t flags = 0;
+
+	if (a->json || a->stream)
+		flags |= EXEC_WANT_JSON;
+	else
+		flags |= EXEC_WANT_OUTPUT;
+	if (a->stream)
+		flags |= EXEC_WANT_EVENTS;
+	if (a->status_fd != OPT_UNSET)
+		flags |= EXEC_WANT_STATUS;
+	if (a->input)
+		flags |= EXEC_STDIN;
+	if (a->tty)
+		flags |= EXEC_TTY;
+	if (a->fresh)
+		flags |= EXEC_FRESH;
+	if (a->no_result)
+		flags |= EXEC_NO_RESULT;
+	return flags;
+}
+
+static int read_code(const char *file, struct text *t, struct fault *f)
+{
+	if (!strcmp(file, "-"))
+		return fd_read_to_end(0, LIMIT_CODE_BYTES, "standard input", t, f);
+	auto_fd int fd = open(file, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return fault_set(f, errno == ENOENT ? FAULT_NOT_FOUND : FAULT_SYSTEM, errno, "%.100s", file);
+	return fd_read_to_end(fd, LIMIT_CODE_BYTES, file, t, f);
+}
+
+/* One of: a program, -c, -f, "-". */
+static int choose(const struct drive_args *a, const struct opt_words *w, struct drive_code *own,
+	struct exec_request *q, struct fault *f)
+{
+	bool dash = w->program && !w->dashes && !strcmp(w->program[0], "-") && !w->program[1];
+	const char *file = a->file ? a->file : dash ? "-" : NULL;
+	bool program = w->program && !dash;
+
+	if ((a->code != NULL) + (file != NULL) + program != 1)
+		return fault_set(f, FAULT_USAGE, 0, "give one of: a command, -c CODE, -f FILE, or - for "
+			"code on standard input");
+	if (program) {
+		q->argv = w->program;
+		if (a->fresh || a->language || a->context)
+			return fault_set(f, FAULT_USAGE, 0, "--lang, --context and --fresh are for code; a "
+				"command has no interpreter");
+		return 0;
+	}
+	if (a->input || a->tty)
+		return fault_set(f, FAULT_USAGE, 0, "-i and -t are for commands; code in a kept "
+			"interpreter has no standard input");
+	if (a->code) {
+		q->code = a->code;
+		q->n_code = strlen(a->code);
+		return 0;
+	}
+	int r = read_code(file, &own->text, f);
+	q->code = text_string(&own->text);
+	q->n_code = own->text.n;
+	return r;
+}
+
+void drive_defaults(const struct drive_args *a, struct exec_request *ret)
+{
+	*ret = (struct exec_request){
+		.flags = flags_of(a),
+		.language = a->language,
+		.context = a->context,
+		.workdir = a->workdir,
+		.secret = a->secret,
+		.timeout_ms = a->timeout_ms == OPT_UNSET ? EXEC_TIMEOUT_DEFAULT : a->timeout_ms,
+		.cpu_limit_ms = a->cpu_limit_ms == OPT_UNSET ? 0 : a->cpu_limit_ms,
+		.request_id = a->request_id,
+	};
+}
+
+int drive_request(const struct drive_args *a, const struct opt_words *w, struct drive_code *own,
+	struct exec_request *ret, struct fault *f)
+{
+	struct exec_request q;
+
+	drive_defaults(a, &q);
+	int r = choose(a, w, own, &q, f);
+
+	if (r < 0)
+		return r;
+	*ret = q;
+	return 0;
+}
+
+void drive_request_done(struct drive_code *own)
+{
+	text_done(&own->text);
+	for (char **e = own->env; e && *e; e++)
+		free(*e);
+	free(own->env);
+	*own = (struct drive_code){ 0 };
+}
