@@ -1,0 +1,281 @@
+# shellcheck shell=bash
+# The kept shell of a context: cells come in on descriptor 3, answers go out on 4 (DESIGN.md, 5).
+#
+# A cell runs in a forked subshell. At its EXIT the subshell writes its variables, functions,
+# aliases, options, umask and directory as a script; the next cell begins with that script. The
+# driver itself never reads it, so nothing that a cell defines can disturb the driver. What does
+# not carry over: readonly variables (said with `lost`), traps, descriptors and jobs.
+#
+# The script lies in files without a name, made by large here-documents and opened again through
+# /proc; two of them take turns, so that a cell that dies leaves the state before it.
+#
+# Each cell is a job with a process group of its own: SIGINT is passed on to it, SIGTERM kills
+# it, and neither hurts the driver or what earlier cells left running. Bash 4.4 and later.
+
+# Messages of bash carry the name and the line of what runs. With -c and the loop on its first
+# line they read "bash: line 3: …", with the line of the cell.
+if [[ ${1-} != define ]]; then
+	# shellcheck disable=SC2016
+	exec "$BASH" -c '. "$1" define || exit 70; set --; while __sbx_read; do ( __sbx_enter; . "$__sbx_old" >/dev/null 2>&1; __sbx_arm; eval "$__sbx_code"; { __sbx_status=$?; } 2>/dev/null ) & __sbx_finish; done' bash "$0"
+fi
+
+# ---- Driver ------------------------------------------------------------------------------------
+
+# Reads the next cell; the end of descriptor 3 is the end of the driver.
+__sbx_read() {
+	local id n_code n_cwd n_env verb pair IFS=' '
+	read -r verb id n_code n_cwd n_env <&3 || exit 0
+	[[ $verb == cell ]] || exit 70
+	__sbx_id=$id __sbx_code='' __sbx_cwd='' __sbx_env=() __sbx_hit='' __sbx_child=''
+	local LC_ALL=C # lengths are in bytes
+	IFS=
+	((n_code == 0)) || read -r -N "$n_code" __sbx_code <&3 || exit 0
+	read -r -d '' pair <&3 || exit 0
+	((n_cwd == 0)) || read -r -N "$n_cwd" __sbx_cwd <&3 || exit 0
+	read -r -d '' pair <&3 || exit 0
+	while ((n_env-- > 0)); do
+		read -r -d '' pair <&3 || exit 0
+		__sbx_env+=("$pair")
+	done
+	: >|"$__sbx_report"
+}
+
+# Waits for the subshell that was just started, and answers.
+__sbx_finish() {
+	local status said=() line lost=()
+	__sbx_child=$!
+	[[ -z $__sbx_hit ]] || kill -INT -- "-$__sbx_child"
+	while :; do
+		local hit=$__sbx_hit
+		wait ${__sbx_wait:+"$__sbx_wait"} "$__sbx_child"
+		status=$?
+		[[ $hit == "$__sbx_hit" ]] && break
+	done
+	__sbx_child=''
+	while IFS= read -r line; do
+		if [[ $line == 'lost '* ]]; then lost+=("${line#lost }"); else said+=("$line"); fi
+	done <"$__sbx_report"
+	__sbx_answer "$status" "${said[*]}" "${lost[@]}"
+}
+
+# Says how a cell ended. $1 status, $2 words of the report, then the names of what is lost.
+__sbx_answer() {
+	local status=$1 words=" $2 " word=error name n=0
+	shift 2
+	if [[ $words == *' cwd '* ]]; then
+		__sbx_say error_name CwdError
+		__sbx_say error_value "$__sbx_cwd: cannot go there"
+	elif [[ $words == *' state '* ]]; then
+		name=$__sbx_old __sbx_old=$__sbx_new __sbx_new=$name
+		for name; do ((n++ < 1000)) && __sbx_say lost "$name"; done
+	else
+		__sbx_say 'log warning' 'the shell of the cell was replaced or killed: variables, functions and directory are as before it'
+	fi
+	[[ $words != *' broken '* ]] || __sbx_say 'log warning' 'the state of the earlier cells could not be read completely'
+	[[ $words != *' name '* ]] || __sbx_say 'log warning' 'a variable with a name that bash cannot keep was left out of the environment'
+	if [[ -n $__sbx_hit ]] && ((status == 130)); then
+		word=interrupted
+	elif [[ $words == *' exit '* ]]; then
+		word='exit'
+	elif ((status == 0)); then
+		word=ok
+	fi
+	printf 'done %s %s %d 0\n' "$__sbx_id" "$word" "$status" >&4
+}
+
+__sbx_say() {
+	local LC_ALL=C
+	printf '%s %d\n%s' "$1" "${#2}" "$2" >&4
+}
+
+__sbx_on_int() {
+	__sbx_hit+=1
+	[[ -z $__sbx_child ]] || kill -INT -- "-$__sbx_child"
+}
+
+__sbx_on_term() {
+	[[ -n $__sbx_child ]] || exit 143
+	kill -KILL -- "-$__sbx_child"
+}
+
+# ---- Cell: all of it runs in the subshell --------------------------------------------------------
+
+__sbx_enter() {
+	set +m
+	exec 3<&- 4>&- 1>&"$__sbx_out" 2>&"$__sbx_err"
+	exec {__sbx_out}>&- {__sbx_err}>&- {__sbx_fd_a}>&- {__sbx_fd_b}>&- {__sbx_fd_r}>&-
+	trap - INT TERM
+	__sbx_level=$BASH_SUBSHELL
+}
+
+# The last step before the code: overrides, then the trap that hands the state back.
+__sbx_arm() {
+	local pair name
+	[[ -s $__sbx_old && -z ${__sbx_loaded-} ]] && printf 'broken\n' >>"$__sbx_report"
+	__sbx_home=$PWD
+	if [[ -n $__sbx_cwd ]]; then
+		builtin cd -- "$__sbx_cwd" 2>/dev/null || { printf 'cwd\n' >>"$__sbx_report"; exit 126; }
+		__sbx_inside=$PWD
+	fi
+	__sbx_saved=()
+	for pair in "${__sbx_env[@]}"; do
+		name=${pair%%=*}
+		if [[ ! $name =~ ^[A-Za-z_][A-Za-z0-9_]*$ || $name == __sbx_* ]]; then
+			printf 'name\n' >>"$__sbx_report"
+			continue
+		fi
+		__sbx_saved+=("$name" "${pair#*=}" "${!name+set}" "${!name-}")
+		declare -gx "$name=${pair#*=}"
+	done
+	trap() { __sbx_trap "$@"; }
+	builtin trap '{ __sbx_leave "$?"; } {__sbx_err}>&2 2>/dev/null' EXIT
+	__sbx_options=${__sbx_options-}
+	eval "$__sbx_options"
+}
+
+# The cell's own trap on EXIT is kept apart from ours; it runs after the state is written, so that
+# an exit in it does no harm.
+__sbx_trap() {
+	if ((BASH_SUBSHELL != __sbx_level || $# < 2)) || [[ $1 == -[lpP]* ]]; then
+		builtin trap "$@"
+		return
+	fi
+	[[ $1 != -- ]] || shift
+	local __sbx_action=$1 __sbx_signal __sbx_others=()
+	shift
+	for __sbx_signal; do
+		case $__sbx_signal in
+		0 | [Ee][Xx][Ii][Tt] | SIGEXIT) __sbx_exit=${__sbx_action#-} ;;
+		*) __sbx_others+=("$__sbx_signal") ;;
+		esac
+	done
+	((${#__sbx_others[@]} == 0)) || builtin trap -- "$__sbx_action" "${__sbx_others[@]}"
+}
+
+# Runs at EXIT, with whatever functions and options the cell has left: POSIX mode finds unset
+# before a function of that name, and without a function of its name builtin finds the rest.
+__sbx_leave() {
+	__sbx_set=$SHELLOPTS __sbx_shopt=$BASHOPTS
+	POSIXLY_CORRECT=1
+	unset -f builtin
+	builtin unset -v POSIXLY_CORRECT
+	builtin set +euxvfC +o posix
+	builtin trap - DEBUG ERR RETURN
+	[[ -n ${__sbx_status-} ]] || builtin printf 'exit\n' >>"$__sbx_report"
+	__sbx_status=${__sbx_status:-$1}
+	builtin unset -f trap
+	__sbx_restore
+	__sbx_find_readonly
+	{ __sbx_dump; } >|"$__sbx_new" && builtin printf 'state\n' >>"$__sbx_report"
+	if [[ -n ${__sbx_exit-} ]]; then
+		(builtin exit "$__sbx_status")
+		builtin eval "$__sbx_exit" 2>&"$__sbx_err"
+	fi
+	builtin exit "$__sbx_status"
+}
+
+# Ends the overrides; what the cell itself has changed stays.
+__sbx_restore() {
+	builtin set -- "${__sbx_saved[@]}"
+	while (($# > 0)); do
+		if [[ ${!1-} == "$2" ]]; then
+			builtin unset -v "$1"
+			[[ -z $3 ]] || builtin declare -gx "$1=$4"
+		fi
+		builtin shift 4
+	done
+	[[ -n ${__sbx_inside-} && $PWD == "$__sbx_inside" ]] || __sbx_home=$PWD
+}
+
+__sbx_find_readonly() {
+	__sbx_readonly=()
+	builtin readonly -p >|"$__sbx_new"
+	while IFS=' ' builtin read -r _ _ __sbx_rest; do
+		__sbx_readonly[${__sbx_rest%%=*}]=1
+	done <"$__sbx_new"
+}
+
+# Writes the script that makes this state again.
+__sbx_dump() {
+	__sbx_seen=()
+	for __sbx_name in ${__sbx_shopt//:/ }; do builtin printf 'shopt -s %s\n' "$__sbx_name"; done
+	for __sbx_name in "${__sbx_shopts[@]}"; do
+		[[ :$__sbx_shopt: == *:"$__sbx_name":* ]] || builtin printf 'shopt -u %s\n' "$__sbx_name"
+	done
+	__sbx_list
+	for __sbx_name in "${__sbx_names[@]}"; do
+		__sbx_seen[$__sbx_name]=1
+		case $__sbx_name in
+		__sbx_* | BASH | BASH_[A-DF-Z]* | BASHOPTS | BASHPID | COMP_* | DIRSTACK | EPOCH* | EUID | FUNCNAME | \
+			GROUPS | HISTCMD | LINENO | PIPESTATUS | PPID | PWD | RANDOM | SECONDS | SHELLOPTS | SHLVL | SRANDOM | UID | _) ;;
+		*)
+			if [[ -n ${__sbx_readonly[$__sbx_name]-} ]]; then
+				builtin printf 'lost %s\n' "$__sbx_name" >>"$__sbx_report"
+				builtin printf 'unset -v %s\n' "$__sbx_name"
+			else
+				builtin declare -p "$__sbx_name"
+			fi
+			;;
+		esac
+	done
+	for __sbx_name in "${__sbx_base[@]}"; do
+		[[ -n ${__sbx_seen[$__sbx_name]-} ]] || builtin printf 'unset -v %s\n' "$__sbx_name"
+	done
+	builtin umask -p
+	builtin printf 'cd -- %q\n' "$__sbx_home"
+	builtin printf '__sbx_options="'
+	__sbx_dump_options
+	builtin printf '"\n'
+	builtin alias -p
+	builtin unset -f "${__sbx_functions[@]}"
+	builtin declare -f
+	builtin declare -F
+	builtin printf '__sbx_loaded=1\n'
+}
+
+# Options come into force last, because of errexit and its like.
+__sbx_dump_options() {
+	for __sbx_name in braceexpand hashall interactive-comments; do
+		[[ :$__sbx_set: == *:$__sbx_name:* ]] || builtin printf 'set +o %s;' "$__sbx_name"
+	done
+	for __sbx_name in ${__sbx_set//:/ }; do
+		case $__sbx_name in
+		monitor | noexec) ;;
+		*) builtin printf 'set -o %s;' "$__sbx_name" ;;
+		esac
+	done
+}
+
+# ---- Start -------------------------------------------------------------------------------------
+
+# Opens a file without a name: a here-document that does not fit into a pipe.
+__sbx_open() {
+	exec {__sbx_fd}<<<"$1"
+	[[ -f /proc/$$/fd/$__sbx_fd ]] || { printf 'sbx: no temporary file\n' >&2; exit 70; }
+	: >|"/proc/$$/fd/$__sbx_fd"
+}
+
+__sbx_start() {
+	local pad letters
+	declare -gA __sbx_readonly __sbx_seen
+	printf -v pad '%0200000d' 0
+	__sbx_open "$pad"; __sbx_fd_a=$__sbx_fd __sbx_old=/proc/$$/fd/$__sbx_fd
+	__sbx_open "$pad"; __sbx_fd_b=$__sbx_fd __sbx_new=/proc/$$/fd/$__sbx_fd
+	__sbx_open "$pad"; __sbx_fd_r=$__sbx_fd __sbx_report=/proc/$$/fd/$__sbx_fd
+	exec {__sbx_out}>&1 {__sbx_err}>&2 >/dev/null 2>&1
+	((BASH_VERSINFO[0] < 5)) || __sbx_wait=-f
+	printf -v letters ' "${!%s@}"' _ {a..z} {A..Z}
+	eval "__sbx_list() { __sbx_names=($letters); }"
+	__sbx_list
+	IFS=: read -r -a __sbx_shopts <<<"$BASHOPTS"
+	__sbx_base=("${__sbx_names[@]}")
+	while read -r _ _ letters; do
+		__sbx_functions+=("$letters")
+	done < <(declare -F)
+	trap __sbx_on_int INT
+	trap __sbx_on_term TERM
+	set -m
+}
+
+__sbx_start
+printf 'ready 1 0\n' >&4
