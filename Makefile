@@ -1,0 +1,38 @@
+# A thin front for meson. Two commands do everything: make demo, make check.
+BUILD ?= build
+PREFIX ?= /usr/local
+
+all: $(BUILD)/build.ninja
+	ninja -C $(BUILD)
+
+$(BUILD)/build.ninja:
+	sh tests/setup.sh build
+	meson setup $(BUILD) --prefix=$(PREFIX)
+
+# Builds, then shows the main job on the machine's own data.
+demo: all
+	sh tests/setup.sh demo
+	sh tests/demo.sh $(BUILD)
+
+# Runs every test; the last line counts them.
+check:
+	sh tests/setup.sh check
+	sh tests/check.sh
+
+# Prints goal, limit and today's value of each speed row, beside the peers that are here.
+bench: all
+	sh tests/setup.sh bench
+	sh tests/bench/bench.sh $(BUILD)
+
+install: all
+	meson configure $(BUILD) -Dprefix=$(PREFIX)
+	ninja -C $(BUILD) install
+
+# Rewrites what is generated from the option tables and committed.
+regen: all
+	ninja -C $(BUILD) regen
+
+clean:
+	rm -rf $(BUILD) build-asan
+
+.PHONY: all demo check bench install regen clean
