@@ -34,6 +34,13 @@ int session_request_files(int conn, enum files_kind kind, char **argv, struct fa
 	return post(conn, WIRE_FILES, &t, f);
 }
 
+int session_request_probe(int conn, struct fault *f)
+{
+	char name[] = "probe", *argv[] = { name, NULL };
+
+	return session_request_files(conn, FILES_PROBE, argv, f);
+}
+
 int session_request_contexts(int conn, struct fault *f)
 {
 	return post(conn, WIRE_CONTEXTS, NULL, f);

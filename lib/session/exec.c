@@ -16,8 +16,6 @@
 #include "base/mem.h"
 #include "session/super.h"
 
-enum { CHUNK_BYTES = 64 * 1024, EVENT_GAP_MS = 50, EVENT_TEXT_BYTES = 4096 };
-
 /* --- making one ---------------------------------------------------------------------- */
 
 static struct exec *exec_new(struct super *s, struct conn *c)
@@ -155,7 +153,7 @@ void exec_accept_files(struct super *s, struct conn *c, struct msg *m)
 
 	uint32_t kind = frame_get_u32(&r);
 	w.r.argv = frame_get_strings(&r, 64);
-	if (!frame_is_done(&r) || kind > FILES_EMPTY || !w.r.argv[0]) {
+	if (!frame_is_done(&r) || kind > FILES_PROBE || !w.r.argv[0]) {
 		free(w.r.argv);
 		fault_set(&f, FAULT_FORMAT, 0, "the request is damaged");
 		conn_fault(c, &f);
@@ -169,6 +167,8 @@ void exec_accept_files(struct super *s, struct conn *c, struct msg *m)
 	e->w = w;
 	e->is_files = true;
 	e->files = kind;
+	if (kind == FILES_PROBE)
+		e->w.r.flags |= EXEC_LAST;
 	if (kind == FILES_PUT)
 		e->w.r.flags |= EXEC_STDIN;
 	accepted(e);
@@ -195,9 +195,7 @@ int exec_pipe(struct super *s, int ret[2], bool to_inside)
 	return 0;
 }
 
-static void on_output(void *owner, short revents);
 static void on_control(void *owner, short revents);
-static void on_input(void *owner, short revents);
 
 /* The three pipes of a command; inside[] gets the ends for the program. */
 static int make_pipes(struct exec *e, int inside[3])
@@ -210,14 +208,14 @@ static int make_pipes(struct exec *e, int inside[3])
 			break;
 		e->out[i].fd = pair[0];
 		inside[i + 1] = pair[1];
-		loop_add(&e->s->loop, &e->out[i].source, pair[0], POLLIN, on_output, &e->out[i]);
+		loop_add(&e->s->loop, &e->out[i].source, pair[0], POLLIN, exec_on_output, &e->out[i]);
 	}
 	if (!r && (e->w.r.flags & EXEC_STDIN)) {
 		r = exec_pipe(e->s, pair, true);
 		if (!r) {
 			e->input_fd = pair[1];
 			inside[0] = pair[0];
-			loop_add(&e->s->loop, &e->input, pair[1], 0, on_input, e);
+			loop_add(&e->s->loop, &e->input, pair[1], 0, exec_on_input, e);
 		}
 	}
 	return r;
@@ -225,6 +223,7 @@ static int make_pipes(struct exec *e, int inside[3])
 
 static const enum jail_command_kind files_kinds[] = {
 	[FILES_GET] = JAIL_FILES_GET, [FILES_PUT] = JAIL_FILES_PUT, [FILES_EMPTY] = JAIL_FILES_EMPTY,
+	[FILES_PROBE] = JAIL_PROBE,
 };
 
 void exec_begin(struct exec *e)
@@ -303,180 +302,6 @@ void exec_running(struct exec *e)
 		exec_update(e, "running");
 }
 
-/* --- what it sends ------------------------------------------------------------------- */
-
-bool exec_may_read(const struct exec *e)
-{
-	bool shown = e->conn && (e->is_files || (e->w.r.flags & EXEC_WANT_OUTPUT));
-
-	return !shown || !conn_is_full(e->conn);
-}
-
-void exec_refresh_reading(struct exec *e)
-{
-	short events = exec_may_read(e) ? POLLIN : 0;
-
-	for (int i = 0; i < 2; i++)
-		if (e->out[i].source.ready)
-			e->out[i].source.events = events;
-	if (e->tty.ready)
-		e->tty.events = (short)(events | (e->tty.events & POLLOUT));
-	if (e->context)
-		for (int i = 0; i < 2; i++)
-			if (e->context->out[i].ready)
-				e->context->out[i].events = events;
-}
-
-void exec_output_event(struct exec *e, int stream)
-{
-	struct stream *o = &e->out[stream];
-	uint64_t n = o->spool.total - o->event_from;
-	auto_text struct text text = { 0 };
-
-	if (!n)
-		return;
-	struct text *t = super_event(e->s, EVENT_EXECUTION_UPDATE, e);
-	json_put_string(t, "status", "output");
-	json_put_string(t, "stream", stream ? "stderr" : "stdout");
-	json_put_int(t, "offset", (int64_t)o->event_from);
-	json_put_int(t, "bytes", (int64_t)n);
-	if (n <= EVENT_TEXT_BYTES && spool_read(&o->spool, o->event_from, (size_t)n, &text) == n)
-		json_put_name(t, "text", text.data, text.n);
-	super_journal(e->s, e);
-	o->event_from = o->spool.total;
-	o->event_ms = super_now_ms();
-}
-
-/* [ms] when a pending output event is due; 0: none is pending. */
-int64_t exec_event_due(const struct exec *e)
-{
-	int64_t due = 0;
-
-	for (int i = 0; i < 2; i++) {
-		const struct stream *o = &e->out[i];
-		if (o->spool.total > o->event_from && (!due || o->event_ms + EVENT_GAP_MS < due))
-			due = o->event_ms + EVENT_GAP_MS;
-	}
-	return due;
-}
-
-void exec_output(struct exec *e, int stream, const char *p, size_t n)
-{
-	struct stream *o = &e->out[stream];
-
-	if (e->conn && (e->is_files || (e->w.r.flags & EXEC_WANT_OUTPUT))) {
-		auto_text struct text t = { 0 };
-		frame_put_u32(&t, (uint32_t)stream + 1);
-		frame_put_bytes(&t, p, n);
-		conn_send(e->conn, WIRE_OUTPUT, &t);
-		exec_refresh_reading(e);
-	}
-	if (e->is_files)
-		return;
-	spool_add(&o->spool, p, n);
-	if (o->spool.total - o->event_from >= MIB || super_now_ms() - o->event_ms >= EVENT_GAP_MS)
-		exec_output_event(e, stream);
-}
-
-/* Reads once; false at the end of the stream, or when there is nothing now. */
-static bool read_some(struct exec *e, int fd, int stream)
-{
-	char chunk[CHUNK_BYTES];
-	ssize_t n = read(fd, chunk, sizeof chunk);
-
-	if (n <= 0)
-		return n < 0 && errno == EINTR;
-	exec_output(e, stream, chunk, (size_t)n);
-	return true;
-}
-
-static void on_output(void *owner, short revents)
-{
-	struct stream *o = owner;
-	struct exec *e = o->exec;
-
-	if (!read_some(e, o->fd, (int)(o - e->out)) && (revents & POLLHUP))
-		loop_remove(&e->s->loop, &o->source);
-}
-
-static void on_tty(void *owner, short revents)
-{
-	struct exec *e = owner;
-
-	if (revents & POLLOUT)
-		on_input(e, revents);
-	/* The other side's end gives EIO, with or without POLLHUP. Source: pty(7). */
-	if ((revents & (POLLIN | POLLHUP)) && !read_some(e, e->tty_fd, 0) && (revents & POLLHUP))
-		loop_remove(&e->s->loop, &e->tty);
-}
-
-/* All that was written before the leader ended is in the pipes: their writers are dead. A
- * pipe holds at most 1 MiB (pipe(7)), so the loop is bounded. */
-static void drain(struct exec *e)
-{
-	for (int i = 0; i < 2; i++)
-		if (e->out[i].fd >= 0)
-			for (int k = 0; k < 64 && read_some(e, e->out[i].fd, i); k++)
-				;
-	if (e->tty_fd >= 0)
-		for (int k = 0; k < 64 && read_some(e, e->tty_fd, 0); k++)
-			;
-}
-
-/* --- what it is sent ----------------------------------------------------------------- */
-
-static void write_input(struct exec *e)
-{
-	int fd = e->tty_fd >= 0 ? e->tty_fd : e->input_fd;
-	struct source *source = e->tty_fd >= 0 ? &e->tty : &e->input;
-	ssize_t n = 1;
-
-	while (e->input_left.n && n > 0) {
-		n = write(fd, e->input_left.data, e->input_left.n);
-		if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
-			source->events |= POLLOUT;
-			return;
-		}
-		if (n < 0) { /* nobody reads any more: what comes is thrown away */
-			text_clear(&e->input_left);
-			break;
-		}
-		e->input_left.n -= (size_t)n;
-		memmove(e->input_left.data, e->input_left.data + n, e->input_left.n);
-	}
-	source->events &= ~POLLOUT;
-	if (e->input_ended && e->input_fd >= 0) {
-		loop_remove(&e->s->loop, &e->input);
-		drop_fd(&e->input_fd);
-	} else if (e->conn && !e->input_ended) {
-		conn_send(e->conn, WIRE_STDIN_MORE, NULL);
-	}
-}
-
-static void on_input(void *owner, short revents)
-{
-	struct exec *e = owner;
-
-	if (revents & POLLERR)
-		text_clear(&e->input_left);
-	if (e->input_left.n || (revents & POLLERR))
-		write_input(e);
-	if ((revents & POLLERR) && e->input.ready)
-		loop_remove(&e->s->loop, &e->input);
-}
-
-void exec_input(struct exec *e, const void *p, size_t n)
-{
-	if (!(e->w.r.flags & (EXEC_STDIN | EXEC_TTY)) || e->input_ended || e->phase == PHASE_ENDED)
-		return;
-	if (n > SESSION_STDIN_BYTES || e->input_left.n)
-		return; /* against the protocol: one chunk at a time */
-	text_put_bytes(&e->input_left, p, n);
-	e->input_ended = n == 0;
-	if (e->tty_fd >= 0 || e->input_fd >= 0)
-		write_input(e);
-}
-
 /* --- its end ------------------------------------------------------------------------- */
 
 static void on_started(struct exec *e, struct jail_exec_event *ev)
@@ -484,11 +309,11 @@ static void on_started(struct exec *e, struct jail_exec_event *ev)
 	if (ev->tty_fd >= 0) {
 		e->tty_fd = ev->tty_fd;
 		fd_set_nonblock(e->tty_fd, 1);
-		loop_add(&e->s->loop, &e->tty, e->tty_fd, POLLIN, on_tty, e);
+		loop_add(&e->s->loop, &e->tty, e->tty_fd, POLLIN, exec_on_tty, e);
 	}
 	exec_running(e);
 	if (e->input_left.n || e->input_ended)
-		write_input(e);
+		exec_write_input(e);
 }
 
 static void on_control(void *owner, short revents)
@@ -575,7 +400,7 @@ void exec_release(struct exec *e)
 {
 	struct loop *l = &e->s->loop;
 
-	drain(e);
+	exec_drain(e);
 	loop_remove(l, &e->control);
 	loop_remove(l, &e->tty);
 	loop_remove(l, &e->input);

@@ -102,11 +102,15 @@ struct exec_request {
 /* Faults: LIMIT the request is too long; SYSTEM the supervisor is gone. */
 int session_request_exec(int conn, const struct exec_request *r, struct fault *f);
 
-enum files_kind { FILES_GET, FILES_PUT, FILES_EMPTY };
+enum files_kind { FILES_GET, FILES_PUT, FILES_EMPTY, FILES_PROBE };
 
 /* The stream of files comes as SESSION_REPLY_OUTPUT (GET) or goes through session_stdin
  * (PUT); lib/jail/stream.h has its format. Faults: as above. */
 int session_request_files(int conn, enum files_kind kind, char **argv, struct fault *f);
+
+/* Tries from inside what must be refused, then ends the session; the answer comes as
+ * SESSION_REPLY_OUTPUT, one JSON object. Faults: as above. */
+int session_request_probe(int conn, struct fault *f);
 
 int session_request_contexts(int conn, struct fault *f);
 int session_request_context_remove(int conn, const char *language, const char *name, struct fault *f);

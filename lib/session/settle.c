@@ -83,7 +83,7 @@ static void settle_files(struct exec *e)
 	struct fault f = { 0 };
 	bool done = e->has_status && e->wait_status == 0;
 
-	if (e->files != FILES_GET) {
+	if (e->files == FILES_PUT || e->files == FILES_EMPTY) {
 		/* What the host brought in is not the next execution's doing. */
 		changes_scan(s->changes, s->up_fd, s->lower_fd, NULL, &f);
 		struct text *t = super_event(s, EVENT_FILES_COPIED, NULL);

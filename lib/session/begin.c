@@ -1,0 +1,319 @@
+/* How a supervisor begins: directories, journal, jail, control groups, socket. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/frame.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "base/title.h"
+#include "session/super.h"
+#include "session/spec.h"
+#include "session/start.h"
+
+/* --- the jail ------------------------------------------------------------------------ */
+
+static void note_report(struct super *s)
+{
+	const struct jail_report *r = &s->report;
+	struct session_status *st = &s->session->status;
+	auto_text struct text t = { 0 };
+
+	json_open(&t, '{');
+	json_put_bool(&t, "overlay_volatile", r->overlay_volatile);
+	json_put_bool(&t, "proc_masked", r->proc_masked);
+	json_put_bool(&t, "seccomp", r->seccomp);
+	json_put_int(&t, "landlock_abi", r->landlock_abi);
+	json_put_bool(&t, "userns_limited", r->userns_limited);
+	json_put_bool(&t, "sealed", r->sealed);
+	json_put_bool(&t, "private_keyring", r->private_keyring);
+	json_put_bool(&t, "net_loopback", r->net_loopback);
+	json_put_string(&t, "fallbacks", r->fallbacks);
+	json_close(&t, '}');
+	if (t.n >= sizeof st->jail || !strcmp(st->jail, t.data))
+		return;
+	memcpy(st->jail, t.data, t.n + 1);
+	super_save_status(s);
+}
+
+static void on_ready(struct super *s, const struct jail_event *ev)
+{
+	struct fault f;
+
+	s->report = ev->report;
+	s->root_fd = ev->root_fd;
+	s->ready = true;
+	note_report(s);
+	super_event(s, EVENT_SESSION_READY, NULL);
+	super_journal(s, NULL);
+	/* What is there now is the baseline of the first scan. Init has attached the idmapped
+	 * lower on low by now, but only in its own namespace: here it is the plain directory. */
+	changes_scan(s->changes, s->up_fd, s->lower_fd, NULL, &f);
+	for (struct conn *c = s->conns; c; c = c->next)
+		if (c->waits_ready)
+			conn_done(c, NULL);
+}
+
+static void on_spare(struct super *s, struct jail_exec *x)
+{
+	s->spare_asked = false;
+	s->spare = x;
+	cgroup_child_make(s->cgroup, jail_exec_number(x), jail_exec_pid(x));
+	exec_start_waiting(s);
+}
+
+/* The jail is gone: whatever ran in it is lost with it. */
+static void on_dead(struct super *s)
+{
+	s->ending = true;
+	s->ready = false;
+	loop_remove(&s->loop, &s->jail_source);
+	for (struct exec *e = s->execs, *next; e; e = next) {
+		next = e->next;
+		if (e->phase == PHASE_ENDED)
+			continue;
+		if (s->fault.kind) {
+			exec_fail(e, "jail", s->fault.sysno, s->fault.text);
+			continue;
+		}
+		if (e->status == EXEC_RUNNING) {
+			e->status = EXEC_LOST;
+			e->reason = REASON_SIGNAL;
+		}
+		exec_settle(e);
+	}
+	for (struct conn *c = s->conns, *next; c; c = next) {
+		next = c->next;
+		if (c->exec || c->closing)
+			continue;
+		if (!s->fault.kind)
+			fault_set(&s->fault, FAULT_SYSTEM, 0, "the session's jail has ended");
+		conn_fault(c, &s->fault);
+	}
+}
+
+static void on_jail(void *owner, short revents)
+{
+	struct super *s = owner;
+	struct jail_event ev;
+	struct fault f;
+
+	(void)revents;
+	for (;;) {
+		if (jail_read(s->jail, &ev, &f) < 0) {
+			s->fault = f;
+			jail_kill(s->jail);
+			on_dead(s);
+			return;
+		}
+		switch (ev.kind) {
+		case JAIL_EVENT_NONE:
+			return;
+		case JAIL_EVENT_READY:
+			on_ready(s, &ev);
+			break;
+		case JAIL_EVENT_SPARE:
+			on_spare(s, ev.exec);
+			break;
+		case JAIL_EVENT_REAPED:
+			exec_reaped(s, ev.number, &ev.usage);
+			cell_reaped(s, ev.number);
+			cgroup_child_remove(s->cgroup, ev.number);
+			break;
+		case JAIL_EVENT_FAILED:
+			s->fault = ev.fault;
+			break;
+		case JAIL_EVENT_DEAD:
+			on_dead(s);
+			return;
+		}
+	}
+}
+
+static int start_cgroup(struct super *s, struct fault *f)
+{
+	struct session_status *st = &s->session->status;
+	const uint64_t *limits = s->session->spec.limits;
+	static const enum cgroup_controller controllers[] = {
+		[LIMIT_CPU] = CGROUP_CPU, [LIMIT_MEMORY] = CGROUP_MEMORY, [LIMIT_PIDS] = CGROUP_PIDS,
+	};
+	/* What holds without a controller: polling and rlimits. CPU has nothing. */
+	static const char *const otherwise[LIMIT_KINDS] = {
+		[LIMIT_CPU] = "none", [LIMIT_MEMORY] = "rlimit", [LIMIT_DISK] = "poll",
+		[LIMIT_PIDS] = "rlimit", [LIMIT_NOFILE] = "rlimit",
+	};
+
+	s->cgroup_limits = (struct cgroup_limits){ .cpu_milli = limits[LIMIT_CPU],
+		.memory_bytes = limits[LIMIT_MEMORY], .pids = limits[LIMIT_PIDS] };
+	if (cgroup_make(s->session->spec.id, &s->cgroup_limits, &s->cgroup, f) < 0)
+		return -(int)f->kind;
+	cgroup_paths(s->cgroup, st->cgroup, sizeof st->cgroup);
+	for (int i = 0; i < LIMIT_KINDS; i++) {
+		bool has = i == LIMIT_CPU || i == LIMIT_MEMORY || i == LIMIT_PIDS;
+		const char *by = has ? cgroup_enforced(s->cgroup, controllers[i]) : "none";
+		if (!strcmp(by, "none"))
+			by = otherwise[i];
+		if (!limits[i])
+			by = "none";
+		snprintf(st->enforced_by[i], sizeof st->enforced_by[i], "%s", by);
+		if ((s->session->spec.require & 1u << i) && !strcmp(by, "none"))
+			return fault_set(f, FAULT_DENIED, 0, "the %s limit cannot be enforced here: %s",
+				limit_names[i], has ? cgroup_why(s->cgroup, controllers[i]) : "no means");
+	}
+	return cgroup_attach(s->cgroup, jail_pid(s->jail), f);
+}
+
+static int start_jail(struct super *s, struct fault *f)
+{
+	struct jail_spec js;
+
+	spec_jail(&s->session->spec, s->store->id_base, &js);
+	js.fs_fd = s->fs_fd;
+	js.skel_fd = s->lower_fd;
+	int r = jail_start(&js, &s->jail, f);
+	if (r < 0)
+		return r;
+	loop_add(&s->loop, &s->jail_source, jail_fd(s->jail), POLLIN, on_jail, s);
+	r = start_cgroup(s, f);
+	if (r < 0)
+		return r;
+	return jail_release(s->jail, f);
+}
+
+/* --- the socket ---------------------------------------------------------------------- */
+
+static int start_listening(struct super *s, struct fault *f)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	auto_fd int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return fault_set(f, FAULT_SYSTEM, errno, "socket");
+	start_address(s->session, &a);
+	unlinkat(s->session->dir, "ctl", 0);
+	if (bind(fd, (struct sockaddr *)&a, sizeof a) < 0 || listen(fd, 128) < 0)
+		return fault_set(f, FAULT_SYSTEM, errno, "bind the session's socket");
+	s->listen_fd = take_fd(&fd);
+	loop_add(&s->loop, &s->listen, s->listen_fd, POLLIN, conn_accept, s);
+	return 0;
+}
+
+/* --- all of it ------------------------------------------------------------------------ */
+
+static void note_start(struct super *s)
+{
+	struct session_status *st = &s->session->status;
+	int64_t now_us = clock_wall_us();
+
+	st->state = STATE_READY;
+	st->pid = getpid();
+	st->pid_start_ticks = start_ticks(getpid());
+	st->init_pid = jail_pid(s->jail);
+	st->init_start_ticks = start_ticks(st->init_pid);
+	store_boot_id(st->boot_id);
+	if (!st->expires_us && s->session->spec.lifetime_ms)
+		st->expires_us = now_us + (int64_t)s->session->spec.lifetime_ms * 1000;
+	if (!st->last_used_us)
+		st->last_used_us = now_us;
+	if (st->expires_us)
+		s->expires_ms = super_now_ms() + (st->expires_us - now_us) / 1000;
+	super_save_status(s);
+}
+
+/* Contexts that lived when the last supervisor died are lost, and this is where it shows. */
+static void note_lost(struct super *s)
+{
+	struct session_status *st = &s->session->status;
+
+	for (uint32_t i = 0; i < st->n_contexts; i++) {
+		struct context_state *c = &st->contexts[i];
+		if (!c->alive)
+			continue;
+		c->alive = false;
+		struct text *t = super_event(s, EVENT_STATE_LOST, NULL);
+		json_put_string(t, "context", c->name);
+		json_put_string(t, "language", c->language);
+		json_put_int(t, "epoch", c->epoch);
+		json_put_string(t, "reason", "the session's processes were gone");
+		super_journal(s, NULL);
+	}
+}
+
+static void note_created(struct super *s)
+{
+	const struct session_spec *spec = &s->session->spec;
+
+	struct text *t = super_event(s, EVENT_SESSION_CREATED, NULL);
+	json_put_string(t, "runtime", spec->runtime_resolved);
+	json_put_string(t, "class", session_class_names[spec->class]);
+	if (spec->name[0])
+		json_put_string(t, "name", spec->name);
+	super_journal(s, NULL);
+}
+
+static int open_all(struct super *s, struct fault *f)
+{
+	auto_fd int layers = -1;
+	bool other_boot = false;
+	int r;
+
+	r = store_session_fs(s->session, &s->fs_fd, f);
+	if (!r)
+		r = file_open_dir(s->fs_fd, "up", &s->up_fd, f);
+	if (!r)
+		r = file_open_dir(s->store->dir, "layers", &layers, f);
+	if (!r)
+		r = file_open_dir(layers, s->session->spec.skeleton, &s->lower_fd, f);
+	if (!r)
+		r = file_open_dir(s->session->dir, "events", &s->events_dir, f);
+	if (!r)
+		r = journal_open(s->events_dir, &s->journal, f);
+	if (r < 0)
+		return r;
+	if (s->journal.seq == 0)
+		return 0;
+	r = store_session_fresh_work(s->session, &other_boot, f);
+	if (r < 0 || !other_boot)
+		return r;
+	struct text *t = super_event(s, EVENT_LOG, NULL);
+	json_put_string(t, "level", "warning");
+	json_put_string(t, "message",
+		"the machine was restarted: files that were not synced may be lost");
+	super_journal(s, NULL);
+	return 0;
+}
+
+int begin(struct super *s, struct fault *f)
+{
+	struct fault other;
+	int r = open_all(s, f);
+
+	if (r < 0)
+		return r;
+	s->changes = changes_new(s->store->id_base);
+	watch_disk_init(&s->disk, s->session->spec.limits[LIMIT_DISK]);
+	/* After a crash: the groups of the last supervisor may still have processes. */
+	if (s->session->status.cgroup[0])
+		cgroup_remove_paths(s->session->status.cgroup, &other);
+	r = start_jail(s, f);
+	if (!r)
+		r = start_listening(s, f);
+	if (r < 0)
+		return r;
+	if (s->journal.seq == 0)
+		note_created(s);
+	note_lost(s);
+	note_start(s);
+	return 0;
+}

@@ -1,0 +1,404 @@
+/* The process of a kept interpreter: found or made, started, watched, gone. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "base/frame.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "session/runtime.h"
+#include "session/start.h"
+#include "session/super.h"
+
+enum { BACKGROUND_BYTES = 4096 };
+
+static const struct {
+	const char *language, *driver;
+} drivers[] = {
+	{ "python", "/run/sbx/python.py" },
+	{ "node", "/run/sbx/node.js" },
+	{ "shell", "/run/sbx/shell.sh" },
+};
+
+/* --- finding a context ------------------------------------------------------------------ */
+
+const char *context_own_language(const struct super *s)
+{
+	for (size_t i = 0; i < array_size(drivers); i++) {
+		size_t n = strlen(drivers[i].language);
+		if (!strncmp(s->session->spec.runtime_resolved, drivers[i].language, n))
+			return drivers[i].language;
+	}
+	return "shell";
+}
+
+struct context *context_find(struct super *s, const char *language, const char *name)
+{
+	struct session_status *st = &s->session->status;
+
+	for (uint32_t i = 0; i < st->n_contexts; i++)
+		if (!strcmp(st->contexts[i].name, name) && !strcmp(st->contexts[i].language, language))
+			return &s->contexts[i];
+	return NULL;
+}
+
+struct context *context_make(struct super *s, const char *language, const char *name)
+{
+	struct session_status *st = &s->session->status;
+
+	if (st->n_contexts == CONTEXTS_MAX)
+		return NULL;
+	struct context_state *state = &st->contexts[st->n_contexts];
+	*state = (struct context_state){ 0 };
+	snprintf(state->name, sizeof state->name, "%s", name);
+	snprintf(state->language, sizeof state->language, "%s", language);
+	return &s->contexts[st->n_contexts++];
+}
+
+struct context_state *context_state(struct context *c)
+{
+	return &c->s->session->status.contexts[c - c->s->contexts];
+}
+
+const char *context_driver(const char *language)
+{
+	for (size_t i = 0; i < array_size(drivers); i++)
+		if (!strcmp(drivers[i].language, language))
+			return drivers[i].driver;
+	return NULL;
+}
+
+/* --- its end ------------------------------------------------------------------------------ */
+
+static void on_out(struct context *c, int stream)
+{
+	char chunk[64 * 1024];
+
+	for (int k = 0; k < 32; k++) {
+		ssize_t n = read(c->out_fd[stream], chunk, sizeof chunk);
+		if (n == 0)
+			loop_remove(&c->s->loop, &c->out[stream]);
+		if (n <= 0)
+			return;
+		struct exec *e = c->current ? c->current : c->starter;
+		if (e) {
+			exec_output(e, stream, chunk, (size_t)n);
+			if (!exec_may_read(e))
+				return;
+			continue;
+		}
+		/* A thread or child of an earlier cell: nobody's output, but not lost. */
+		struct text *t = super_event(c->s, EVENT_LOG, NULL);
+		json_put_string(t, "level", "info");
+		json_put_string(t, "context", context_state(c)->name);
+		json_put_string(t, "stream", stream ? "stderr" : "stdout");
+		json_put_bool(t, "background", true);
+		json_put_name(t, "message", chunk,
+			n < BACKGROUND_BYTES ? (size_t)n : (size_t)BACKGROUND_BYTES);
+		super_journal(c->s, NULL);
+	}
+}
+
+static void on_stdout(void *owner, short revents)
+{
+	(void)revents;
+	on_out(owner, 0);
+}
+
+static void on_stderr(void *owner, short revents)
+{
+	(void)revents;
+	on_out(owner, 1);
+}
+
+void context_drain(struct context *c)
+{
+	for (int i = 0; i < 2; i++)
+		if (c->out_fd[i] >= 0)
+			on_out(c, i);
+}
+
+static void close_context(struct context *c)
+{
+	struct loop *l = &c->s->loop;
+	struct source *const sources[] = { &c->control, &c->answer, &c->out[0], &c->out[1],
+		&c->writing };
+	int *const fds[] = { &c->command_fd, &c->answer_fd, &c->out_fd[0], &c->out_fd[1] };
+
+	for (size_t i = 0; i < array_size(sources); i++)
+		loop_remove(l, sources[i]);
+	for (size_t i = 0; i < array_size(fds); i++)
+		drop_fd(fds[i]);
+	text_done(&c->in);
+	text_done(&c->command);
+	c->x = jail_exec_free(c->x);
+	c->phase = CONTEXT_DEAD;
+	c->leader = 0;
+	c->oom_seen = 0;
+}
+
+static void describe_end(int status, char *buf, size_t room)
+{
+	if (WIFEXITED(status))
+		snprintf(buf, room, "the interpreter ended with exit code %d", WEXITSTATUS(status));
+	else
+		snprintf(buf, room, "the interpreter was killed by signal %d (%s)", WTERMSIG(status),
+			strsignal(WTERMSIG(status)));
+}
+
+static void note_lost(struct context *c)
+{
+	struct context_state *state = context_state(c);
+
+	if (!c->s->ending) {
+		struct text *t = super_event(c->s, EVENT_STATE_LOST, c->current);
+		json_put_string(t, "context", state->name);
+		json_put_string(t, "language", state->language);
+		json_put_int(t, "epoch", state->epoch);
+		json_put_string(t, "reason", c->lost_why);
+		super_journal(c->s, c->current);
+	}
+	state->alive = false;
+	super_save_status(c->s);
+}
+
+static void context_dead(struct context *c, int status)
+{
+	struct exec *e = c->current ? c->current : c->starter;
+	struct super *s = c->s;
+
+	if (c->phase == CONTEXT_DEAD)
+		return;
+	context_drain(c);
+	describe_end(status, c->lost_why, sizeof c->lost_why);
+	if (e) {
+		e->has_status = true;
+		e->wait_status = status;
+		e->state_gone = true;
+		cgroup_child_read(s->cgroup, jail_exec_number(c->x), &e->group);
+		e->has_group = true;
+	}
+	note_lost(c);
+	if (c->wanted_fresh)
+		c->lost_why[0] = 0;
+	bool starting = c->phase == CONTEXT_STARTING;
+	close_context(c);
+	c->starter = NULL;
+	if (e && starting && e->status == EXEC_RUNNING) {
+		e->context = NULL;
+		exec_fail(e, "interpreter", 0, c->lost_why);
+	} else if (e) {
+		if (e->status == EXEC_RUNNING) {
+			e->reason = REASON_INTERPRETER_DIED;
+			e->status = WIFEXITED(status) ? EXEC_ERROR : EXEC_KILLED;
+			e->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+		}
+		exec_settle(e);
+	}
+	c->current = NULL;
+	super_spare_wanted(s);
+	exec_start_waiting(s);
+}
+
+static void on_context_control(void *owner, short revents)
+{
+	struct context *c = owner;
+	struct jail_exec_event ev;
+	struct fault f;
+
+	(void)revents;
+	if (jail_exec_read(c->x, &ev, &f) < 0) {
+		jail_exec_kill(c->x);
+		loop_remove(&c->s->loop, &c->control);
+		return;
+	}
+	if (ev.kind == JAIL_EXEC_FAILED && c->starter) {
+		struct exec *e = c->starter;
+		c->starter = NULL;
+		context_state(c)->alive = false;
+		close_context(c);
+		exec_fail(e, ev.stage, ev.sysno, "the interpreter could not be started");
+	} else if (ev.kind == JAIL_EXEC_ENDED) {
+		context_dead(c, ev.status);
+	} else if (ev.kind == JAIL_EXEC_DEAD) {
+		loop_remove(&c->s->loop, &c->control);
+	}
+}
+
+void cell_reaped(struct super *s, uint32_t number)
+{
+	for (size_t i = 0; i < CONTEXTS_MAX; i++) {
+		struct context *c = &s->contexts[i];
+		if (c->phase == CONTEXT_DEAD || jail_exec_number(c->x) != number)
+			continue;
+		if (c->control.ready)
+			on_context_control(c, 0);
+		if (c->phase != CONTEXT_DEAD)
+			context_dead(c, SIGKILL);
+		return;
+	}
+}
+
+void cell_kill(struct context *c)
+{
+	if (c->x)
+		jail_exec_kill(c->x);
+}
+
+void cell_close_all(struct super *s)
+{
+	for (size_t i = 0; i < CONTEXTS_MAX; i++) {
+		struct context *c = &s->contexts[i];
+		if (c->phase == CONTEXT_DEAD)
+			continue;
+		note_lost(c);
+		close_context(c);
+	}
+}
+
+/* --- its begin ---------------------------------------------------------------------------- */
+
+static void on_answer(void *owner, short revents)
+{
+	struct context *c = owner;
+	char chunk[64 * 1024];
+	ssize_t n = read(c->answer_fd, chunk, sizeof chunk);
+
+	(void)revents;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	/* A driver that closed its end or talks nonsense is of no use any more. */
+	if (n <= 0 || cell_feed(c, chunk, (size_t)n) < 0) {
+		if (c->phase == CONTEXT_DEAD)
+			return;
+		loop_remove(&c->s->loop, &c->answer);
+		cell_kill(c);
+	}
+}
+
+void context_write(void *owner, short revents)
+{
+	struct context *c = owner;
+
+	(void)revents;
+	while (c->command.n) {
+		ssize_t n = write(c->command_fd, c->command.data, c->command.n);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		c->command.n -= (size_t)n;
+		memmove(c->command.data, c->command.data + n, c->command.n);
+	}
+	c->writing.events = c->command.n ? POLLOUT : 0;
+}
+
+static int open_pipes(struct context *c, int inside[5])
+{
+	int pair[2], r;
+
+	for (int i = 0; i < 2; i++) {
+		r = exec_pipe(c->s, pair, false);
+		if (r < 0)
+			return r;
+		c->out_fd[i] = pair[0];
+		inside[1 + i] = pair[1];
+	}
+	r = exec_pipe(c->s, pair, true);
+	if (r < 0)
+		return r;
+	inside[3] = pair[0];
+	c->command_fd = pair[1];
+	r = exec_pipe(c->s, pair, false);
+	if (r < 0)
+		return r;
+	c->answer_fd = pair[0];
+	inside[4] = pair[1];
+	return 0;
+}
+
+static int launch(struct context *c, const char *interpreter, int inside[5], struct fault *f)
+{
+	struct super *s = c->s;
+	const char *driver = context_driver(context_state(c)->language);
+	char *argv[] = { (char *)interpreter, (char *)driver, NULL };
+	char **env = environ_make(&s->session->spec, NULL, false);
+	struct jail_command command = {
+		.kind = JAIL_RUN, .argv = argv, .env = env, .cwd = "/workspace", .uid = JAIL_UID,
+		.gid = JAIL_UID, .oom_score_adj = 500, .fds = inside, .n_fds = 5,
+	};
+
+	limit_rlimits(s, c->starter, &command.rlimits);
+	c->x = s->spare;
+	s->spare = NULL;
+	loop_add(&s->loop, &c->control, jail_exec_fd(c->x), POLLIN, on_context_control, c);
+	loop_add(&s->loop, &c->answer, c->answer_fd, POLLIN, on_answer, c);
+	loop_add(&s->loop, &c->out[0], c->out_fd[0], POLLIN, on_stdout, c);
+	loop_add(&s->loop, &c->out[1], c->out_fd[1], POLLIN, on_stderr, c);
+	loop_add(&s->loop, &c->writing, c->command_fd, 0, context_write, c);
+	int r = jail_exec_start(c->x, &command, f);
+	environ_free(env);
+	return r;
+}
+
+static void mark_started(struct context *c, struct exec *e)
+{
+	struct context_state *state = context_state(c);
+
+	state->epoch++;
+	state->alive = true;
+	e->interpreter = c->lost_why[0] ? "restarted" : "started";
+	if (c->lost_why[0]) {
+		json_open(&e->lost, '{');
+		json_put_string(&e->lost, "name", "*");
+		json_put_string(&e->lost, "why", c->lost_why);
+		json_close(&e->lost, '}');
+	}
+	c->lost_why[0] = 0;
+	c->wanted_fresh = false;
+	c->n_cells = 0;
+	super_save_status(c->s);
+}
+
+void context_start(struct context *c, struct exec *e)
+{
+	struct runtime other;
+	const char *interpreter = c->s->session->spec.interpreter;
+	int inside[5] = { -1, -1, -1, -1, -1 };
+	struct fault f;
+
+	c->command_fd = c->answer_fd = c->out_fd[0] = c->out_fd[1] = -1;
+	if (strcmp(context_state(c)->language, context_own_language(c->s)) != 0) {
+		if (runtime_find_language(c->s->store->dir, context_state(c)->language, &other, &f) < 0) {
+			exec_fail(e, "interpreter", f.sysno, f.text);
+			return;
+		}
+		interpreter = other.path;
+	}
+	c->phase = CONTEXT_STARTING;
+	c->starter = e;
+	e->phase = PHASE_STARTING;
+	exec_begin(e);
+	int r = open_pipes(c, inside);
+	if (r < 0)
+		fault_set(&f, FAULT_SYSTEM, -r, "pipe");
+	else
+		r = launch(c, interpreter, inside, &f);
+	for (int i = 0; i < 5; i++)
+		if (inside[i] >= 0)
+			close(inside[i]);
+	if (r >= 0) {
+		mark_started(c, e);
+		return;
+	}
+	c->starter = NULL;
+	close_context(c);
+	exec_fail(e, "interpreter", f.sysno, f.text);
+}
