@@ -21,7 +21,8 @@ struct text {
 void text_put(struct text *t, const char *s);
 void text_put_bytes(struct text *t, const void *p, size_t n);
 void text_put_char(struct text *t, char c);
-void text_format(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_format(struct text *t, const char *format, ...)
+	__attribute__((format(printf, 2, 3), nonnull));
 
 /* Room for n more bytes behind the end; returns where they go. text_grew() adds them. */
 char *text_reserve(struct text *t, size_t n);
