@@ -1,0 +1,49 @@
+/* The host side: what start.c, jail.c and exec.c share. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "jail/jail.h"
+#include "sys/msg.h"
+
+enum { JAIL_PENDING_MAX = 8 };
+
+struct jail {
+	pid_t pid;
+	int pidfd, sock;
+	bool sealed;
+	uint32_t id_base;
+	uint32_t n_spares; /* asked for so far; the number of the last one */
+	struct {
+		uint32_t number; /* 0: free */
+		int sock;        /* the host's end */
+	} pending[JAIL_PENDING_MAX];
+	bool dead;
+	bool ready;
+	struct msg message;
+};
+
+struct jail_exec {
+	uint32_t number;
+	pid_t pid;
+	int pidfd, sock;
+	uint32_t id_base;
+	enum { EXEC_SPARE, EXEC_ASKED, EXEC_RUNNING, EXEC_OVER } state;
+	bool tty;
+	struct msg message;
+};
+
+/* A descriptor of the program that init is: sealed where the kernel lets us, else a file
+ * without a name below dir. Faults: DENIED, SYSTEM. */
+int image_open(int dir, bool *ret_sealed, struct fault *f);
+
+/* Puts the cause and the fix behind a failure to make namespaces or mounts. */
+int cause_explain(struct fault *f);
+
+/* Makes the pair for one more spare and remembers the host's end; *ret_inner is the other
+ * one. Faults: LIMIT, SYSTEM. */
+int jail_pair(struct jail *j, int *ret_inner, uint32_t *ret_number, struct fault *f);
+
+/* An execution over an end of a pair and a pidfd, which it takes. */
+struct jail_exec *jail_exec_new(const struct jail *j, uint32_t number, pid_t pid, int pidfd,
+	int sock);

@@ -1,0 +1,14 @@
+/* Inside: the operations of a plan that mount something, and the check afterwards. */
+#pragma once
+
+#include "jail/plan.h"
+
+/* One operation below root. 0, or -errno. */
+int mounts_run(int root, const struct plan_op *op);
+
+/* The part of an exec-init: proc and what is laid over it. */
+int mounts_run_proc(const struct plan *p, const struct plan_op **ret_failed);
+
+/* Nothing is mounted that the plan does not say, and nothing without nosuid and nodev but
+ * devices. 0; -EBADMSG; -errno. */
+int mounts_sweep(const struct plan *p);

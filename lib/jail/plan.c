@@ -1,0 +1,216 @@
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "base/auto.h"
+#include "base/id.h"
+#include "base/mem.h"
+#include "jail/jail.h"
+#include "jail/plan.h"
+#include "jail/policy.h"
+#include "sys/landlock.h"
+
+#define SAFE (KERNEL_MOUNT_NOSUID | KERNEL_MOUNT_NODEV)
+#define DEAD (SAFE | KERNEL_MOUNT_NOEXEC)
+
+/* Group 5 is that of terminals everywhere; it exists inside only with a block of ids. */
+#define PTS_OPTIONS "ptmxmode=0666,mode=0620"
+
+static void add(struct plan *p, struct plan_op op)
+{
+	op.path = op.path ? op.path : "";
+	op.source = op.source ? op.source : "";
+	op.options = op.options ? op.options : "";
+	p->ops[p->n_ops++] = op;
+}
+
+static void add_exec(struct plan *p, enum plan_kind kind, const char *path)
+{
+	p->exec_ops[p->n_exec_ops++] = (struct plan_op){ .kind = kind, .path = path,
+		.flags = kind == PLAN_PROC ? 0 : PLAN_OPTIONAL, .attr = DEAD, .source = "", .options = "" };
+}
+
+static void add_bind(struct plan *p, const char *path, const char *source, uint32_t flags)
+{
+	add(p, (struct plan_op){ .kind = PLAN_BIND, .path = path, .source = source,
+		.flags = flags | PLAN_RECURSIVE, .attr = SAFE | KERNEL_MOUNT_RDONLY });
+}
+
+static void add_mount(struct plan *p, const char *path, const char *type, const char *options,
+	uint32_t attr)
+{
+	add(p, (struct plan_op){ .kind = PLAN_MOUNT, .path = path, .source = type,
+		.options = options, .attr = attr });
+}
+
+static void add_root(struct plan *p)
+{
+	add(p, (struct plan_op){ .kind = PLAN_SKELETON, .attr = SAFE });
+	add(p, (struct plan_op){ .kind = PLAN_OVERLAY, .attr = SAFE,
+		.options = "lowerdir=low,upperdir=up,workdir=wk,userxattr,index=off,metacopy=off" });
+	add_bind(p, "usr", "/usr", 0);
+	/* Where they are links on the host, the skeleton has the same links. */
+	static const char *const merged[] = { "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32" };
+	for (size_t i = 0; i < array_size(merged); i++)
+		add_bind(p, merged[i] + 1, merged[i], PLAN_OPTIONAL);
+	/* Of init alone: each exec-init puts its own in its place. The kernel gives no new one
+	 * where none is to be seen, so it has to be there before the old root goes. */
+	add_mount(p, "proc", "proc", "", DEAD);
+	add_mount(p, "sys", "tmpfs", "size=4k,nr_inodes=2,mode=0555", DEAD | KERNEL_MOUNT_RDONLY);
+}
+
+static void add_device(struct plan *p, const char *path, uint32_t minor_number, uint32_t major_number)
+{
+	add(p, (struct plan_op){ .kind = PLAN_DEVICE, .path = path + 1, .source = path,
+		.attr = KERNEL_MOUNT_NOSUID | KERNEL_MOUNT_NOEXEC,
+		.number = (uint32_t)makedev(major_number, minor_number) });
+}
+
+static void add_dev(struct plan *p, bool has_ids, const char *shm_options)
+{
+	static const struct {
+		const char *name, *target;
+	} links[] = { { "dev/ptmx", "pts/ptmx" }, { "dev/fd", "/proc/self/fd" },
+		{ "dev/stdin", "/proc/self/fd/0" }, { "dev/stdout", "/proc/self/fd/1" },
+		{ "dev/stderr", "/proc/self/fd/2" } };
+
+	add_mount(p, "dev", "tmpfs", "size=64k,nr_inodes=64,mode=0755",
+		KERNEL_MOUNT_NOSUID | KERNEL_MOUNT_NODEV | KERNEL_MOUNT_NOEXEC);
+	add_device(p, "/dev/null", 3, 1);
+	add_device(p, "/dev/zero", 5, 1);
+	add_device(p, "/dev/full", 7, 1);
+	add_device(p, "/dev/random", 8, 1);
+	add_device(p, "/dev/urandom", 9, 1);
+	add_device(p, "/dev/tty", 0, 5);
+	add(p, (struct plan_op){ .kind = PLAN_DIRECTORY, .path = "dev/pts", .number = 0755 });
+	add(p, (struct plan_op){ .kind = PLAN_DIRECTORY, .path = "dev/shm", .number = 0755 });
+	add_mount(p, "dev/pts", "devpts", has_ids ? PTS_OPTIONS ",gid=5" : PTS_OPTIONS,
+		KERNEL_MOUNT_NOSUID | KERNEL_MOUNT_NOEXEC);
+	add_mount(p, "dev/shm", "tmpfs", shm_options, DEAD);
+	for (size_t i = 0; i < array_size(links); i++)
+		add(p, (struct plan_op){ .kind = PLAN_LINK, .path = links[i].name,
+			.source = links[i].target });
+	add(p, (struct plan_op){ .kind = PLAN_READ_ONLY, .path = "dev",
+		.attr = KERNEL_MOUNT_RDONLY });
+}
+
+static void add_files(struct plan *p, const struct jail_spec *s, const char *names)
+{
+	add_mount(p, "run/sbx", "tmpfs", "size=16m,nr_inodes=64,mode=0755", SAFE);
+	for (size_t i = 0; i < s->n_files; i++) {
+		add(p, (struct plan_op){ .kind = PLAN_FILE, .path = names, .number = 0444,
+			.data = s->files[i].data, .n = s->files[i].n });
+		names += strlen(names) + 1;
+	}
+	add(p, (struct plan_op){ .kind = PLAN_READ_ONLY, .path = "run/sbx",
+		.attr = KERNEL_MOUNT_RDONLY });
+}
+
+/* Of what the kernel shows about itself and about others. Source: 3-jail.md A.2.9. */
+static void add_proc(struct plan *p)
+{
+	static const char *const masks[] = { "acpi", "asound", "kcore", "keys", "key-users",
+		"kallsyms", "kmsg", "latency_stats", "timer_list", "timer_stats", "sched_debug", "scsi",
+		"sysrq-trigger", "config.gz", "kpagecount", "kpageflags", "kpagecgroup" };
+	static const char *const locks[] = { "sys", "bus", "fs", "irq" };
+
+	add_exec(p, PLAN_PROC, "proc");
+	for (size_t i = 0; i < array_size(masks); i++)
+		add_exec(p, PLAN_MASK, masks[i]);
+	for (size_t i = 0; i < array_size(locks); i++)
+		add_exec(p, PLAN_LOCK, locks[i]);
+}
+
+static void add_rules(struct plan *p)
+{
+	static const char *const writable[] = { "/workspace", "/home/sandbox", "/tmp", "/var/tmp",
+		"/dev/shm" };
+	uint32_t read = LANDLOCK_READ | LANDLOCK_READ_DIR | LANDLOCK_EXECUTE;
+	uint32_t write = LANDLOCK_ALL & ~(LANDLOCK_MAKE_CHAR | LANDLOCK_MAKE_BLOCK | LANDLOCK_IOCTL_DEV);
+
+	p->rules[p->n_rules++] = (struct plan_rule){ "/", read };
+	for (size_t i = 0; i < array_size(writable); i++)
+		p->rules[p->n_rules++] = (struct plan_rule){ writable[i], write };
+	/* Terminals and the six devices: nothing else can be there. */
+	p->rules[p->n_rules++] = (struct plan_rule){ "/dev",
+		LANDLOCK_READ | LANDLOCK_WRITE | LANDLOCK_TRUNCATE | LANDLOCK_IOCTL_DEV };
+	/* A program's own comm, oom_score_adj, …; the kernel and the masks guard the rest. */
+	p->rules[p->n_rules++] = (struct plan_rule){ "/proc", LANDLOCK_WRITE | LANDLOCK_TRUNCATE };
+}
+
+static int add_filter(struct plan *p, bool deny_fallocate, struct fault *f)
+{
+	struct policy policy = { .deny_fallocate = deny_fallocate };
+	auto_free struct seccomp_program *program = mem_new(struct seccomp_program);
+
+	p->calls = policy_rules(&policy, &p->n_calls);
+	if (seccomp_build(p->calls, p->n_calls, KERNEL_NR_MAX, program) < 0)
+		return fault_set(f, FAULT_BUG, 0, "the system call filter is too long");
+	p->n_filter = program->n;
+	p->filter = mem_new_array(struct kernel_filter, program->n);
+	memcpy(p->filter, program->insn, program->n * sizeof *program->insn);
+	return 0;
+}
+
+static int check(const struct jail_spec *s, struct fault *f)
+{
+	if (!s->id || !id_is_valid(s->id))
+		return fault_set(f, FAULT_USAGE, 0, "the id of a jail is not valid");
+	size_t n = s->hostname ? strlen(s->hostname) : 0;
+	if (!n || n > 64)
+		return fault_set(f, FAULT_USAGE, 0, "a host name has 1 to 64 bytes");
+	if (s->n_files > PLAN_FILES_MAX)
+		return fault_set(f, FAULT_USAGE, 0, "more than %d files for /run/sbx", PLAN_FILES_MAX);
+	for (size_t i = 0; i < s->n_files; i++)
+		if (!id_is_valid(s->files[i].name))
+			return fault_set(f, FAULT_USAGE, 0, "'%s' is no name for a file in /run/sbx",
+				s->files[i].name);
+	return 0;
+}
+
+/* The strings that have to be put together, each with its NUL: first the options of
+ * /dev/shm, then the paths of the files. */
+static void make_strings(const struct jail_spec *s, struct text *t)
+{
+	text_format(t, "size=%llu,nr_inodes=65536,mode=1777", (unsigned long long)s->shm_bytes);
+	text_put_char(t, 0);
+	for (size_t i = 0; i < s->n_files; i++) {
+		text_format(t, "run/sbx/%s", s->files[i].name);
+		text_put_char(t, 0);
+	}
+}
+
+int plan_make(const struct jail_spec *s, struct plan *p, struct fault *f)
+{
+	int r = check(s, f);
+
+	if (r < 0)
+		return r;
+	*p = (struct plan){ .id = s->id, .id_base = s->id_base, .skeleton = "" };
+	make_strings(s, &p->strings);
+	if (s->id_base)
+		add(p, (struct plan_op){ .kind = PLAN_IDS });
+	add(p, (struct plan_op){ .kind = PLAN_KEYRING });
+	add(p, (struct plan_op){ .kind = PLAN_HOSTNAME, .source = s->hostname });
+	add(p, (struct plan_op){ .kind = PLAN_LOOPBACK });
+	add_root(p);
+	add_dev(p, s->id_base, p->strings.data);
+	add_files(p, s, p->strings.data + strlen(p->strings.data) + 1);
+	add(p, (struct plan_op){ .kind = PLAN_PIVOT });
+	add(p, (struct plan_op){ .kind = PLAN_NO_USERNS });
+	add(p, (struct plan_op){ .kind = PLAN_SWEEP });
+	add_proc(p);
+	add_rules(p);
+	r = add_filter(p, s->deny_fallocate, f);
+	if (r < 0)
+		plan_done(p);
+	return r;
+}
+
+void plan_done(struct plan *p)
+{
+	free(p->calls);
+	free(p->filter);
+	text_done(&p->strings);
+	*p = (struct plan){ 0 };
+}

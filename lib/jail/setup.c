@@ -1,0 +1,204 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <net/if.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "jail/mounts.h"
+#include "jail/setup.h"
+#include "sys/kernel.h"
+#include "sys/mnt.h"
+
+enum { KEYCTL_JOIN_SESSION = 1 };
+
+void setup_note(struct jail_report *report, const char *format, ...)
+{
+	size_t n = strlen(report->fallbacks);
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(report->fallbacks + n, sizeof report->fallbacks - n, format, ap);
+	va_end(ap);
+}
+
+int setup_fail(struct fault *f, int error, const char *what, const char *path)
+{
+	enum fault_kind kind = error == -EPERM || error == -EACCES ? FAULT_DENIED : FAULT_SYSTEM;
+
+	if (error == -ENOSPC || error == -EAGAIN)
+		kind = FAULT_LIMIT;
+	return fault_set(f, kind, -error, "%s%s%s", what, path && *path ? " /" : "", path ? path : "");
+}
+
+/* A core limit of 1, unlike 0, also stops a handler that the host has set up to be given
+ * cores by pipe. Source: fs/coredump.c; 3-jail.md, fact 7. */
+static void limit_core(struct jail_report *report)
+{
+	struct rlimit one = { 1, 1 };
+
+	if (setrlimit(RLIMIT_CORE, &one) < 0)
+		setup_note(report, "core: the hard limit is already 0: a piped core handler of the"
+			" host sees crashes\n");
+}
+
+int setup_spaces(int fs, struct setup *s, struct fault *f)
+{
+	/* The directory is carried over into the new mount namespace; a descriptor is not. */
+	if (fchdir(fs) < 0)
+		return setup_fail(f, -errno, "enter the session's fs", NULL);
+	if (unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) < 0)
+		return setup_fail(f, -errno, "new namespaces", NULL);
+	int r = mnt_make_private();
+	if (r < 0)
+		return setup_fail(f, r, "make mounts private", NULL);
+	umask(022);
+	limit_core(&s->report);
+	return 0;
+}
+
+static int become_first(void)
+{
+	if (setgroups(0, NULL) < 0 || setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
+		return -errno;
+	return 0;
+}
+
+static int loopback_up(void)
+{
+	struct ifreq i = { .ifr_name = "lo" };
+	auto_fd int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || ioctl(fd, SIOCGIFFLAGS, &i) < 0)
+		return -errno;
+	i.ifr_flags |= IFF_UP;
+	return ioctl(fd, SIOCSIFFLAGS, &i) < 0 ? -errno : 0;
+}
+
+static int attach_skeleton(struct setup *s, const struct plan_op *op)
+{
+	struct stat st;
+	auto_fd int tree = take_fd(&s->tree);
+
+	if (tree < 0) {
+		/* The path leads through the caller's own directories; what it leads to must
+		 * be what the caller has open. */
+		auto_fd int skel = open(s->plan->skeleton, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (skel < 0 || fstat(skel, &st) < 0)
+			return -errno;
+		if (st.st_dev != s->plan->skeleton_dev || st.st_ino != s->plan->skeleton_ino)
+			return -ESTALE;
+		tree = mnt_clone(skel, "", false);
+		if (tree < 0)
+			return tree;
+	}
+	int r = mnt_change(tree, op->attr, 0, false);
+	return r < 0 ? r : mnt_attach(tree, AT_FDCWD, "low");
+}
+
+static int mount_overlay(struct setup *s, const struct plan_op *op)
+{
+	char options[256];
+	struct statvfs vfs;
+
+	/* Volatile: an unmount does not sync the whole upper file system (8-speed.md 0). */
+	snprintf(options, sizeof options, "%s,volatile", op->options);
+	s->root = mnt_make("overlay", options, op->attr);
+	s->report.overlay_volatile = s->root >= 0;
+	if (s->root == -EINVAL) {
+		s->root = mnt_make("overlay", op->options, op->attr);
+		if (s->root >= 0)
+			setup_note(&s->report, "overlay: not volatile: ending a session syncs its disk\n");
+	}
+	if (s->root < 0)
+		return s->root;
+	/* A work directory that is not ours gives a mount that is silently read-only. */
+	if (fstatvfs(s->root, &vfs) < 0)
+		return -errno;
+	return vfs.f_flag & ST_RDONLY ? -EROFS : mnt_attach(s->root, AT_FDCWD, "root");
+}
+
+static int write_file(struct setup *s, const struct plan_op *op)
+{
+	auto_fd int fd = mnt_open(s->root, op->path, O_WRONLY | O_CREAT | O_EXCL);
+
+	if (fd < 0)
+		return fd;
+	int r = fd_write_all(fd, op->data, op->n);
+	return !r && fchmod(fd, op->number) < 0 ? -errno : r;
+}
+
+static int limit_userns(void)
+{
+	auto_fd int fd = open("/proc/sys/user/max_user_namespaces", O_WRONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd_write_all(fd, "0", 1);
+}
+
+/* What is only wanted goes on without, and says so. */
+static int wanted(struct setup *s, const char *what, int r, char *ret_flag)
+{
+	*ret_flag = r >= 0;
+	if (r < 0)
+		setup_note(&s->report, "%s: %s\n", what, strerror(-r));
+	return 0;
+}
+
+static int run(struct setup *s, const struct plan_op *op)
+{
+	switch (op->kind) {
+	case PLAN_IDS:
+		return become_first();
+	case PLAN_KEYRING:
+		return wanted(s, "private keyring",
+			syscall(SYS_keyctl, KEYCTL_JOIN_SESSION, NULL) < 0 ? -errno : 0,
+			&s->report.private_keyring);
+	case PLAN_HOSTNAME:
+		return sethostname(op->source, strlen(op->source)) < 0 ? -errno : 0;
+	case PLAN_LOOPBACK:
+		return wanted(s, "loopback", loopback_up(), &s->report.net_loopback);
+	case PLAN_SKELETON:
+		return attach_skeleton(s, op);
+	case PLAN_OVERLAY:
+		return mount_overlay(s, op);
+	case PLAN_FILE:
+		return write_file(s, op);
+	case PLAN_PIVOT:
+		return mnt_pivot(s->root);
+	case PLAN_NO_USERNS:
+		return wanted(s, "no user namespaces inside", limit_userns(),
+			&s->report.userns_limited);
+	case PLAN_SWEEP:
+		return mounts_sweep(s->plan);
+	default:
+		return mounts_run(s->root, op);
+	}
+}
+
+int setup_run(struct setup *s, struct fault *f)
+{
+	static const char *const names[] = {
+#define X(name, json) [PLAN_##name] = json,
+#include "jail/plan.def"
+#undef X
+	};
+
+	for (uint32_t i = 0; i < s->plan->n_ops; i++) {
+		const struct plan_op *op = &s->plan->ops[i];
+		int r = run(s, op);
+		if (r < 0 && !(op->flags & PLAN_OPTIONAL && (r == -ENOENT || r == -ENOTDIR || r == -ELOOP)))
+			return setup_fail(f, r, names[op->kind], op->path);
+	}
+	return 0;
+}

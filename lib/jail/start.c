@@ -1,0 +1,196 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "jail/host.h"
+#include "jail/plan.h"
+#include "jail/wire.h"
+#include "sys/caps.h"
+#include "sys/kernel.h"
+#include "sys/mnt.h"
+#include "sys/nspace.h"
+#include "sys/pidfd.h"
+
+/* What set-up needs, in the new user namespace. */
+#define CAPS_SETUP (CAPS_CHOWN | CAPS_DAC_OVERRIDE | CAPS_KILL | CAPS_SETGID | CAPS_SETUID | \
+	CAPS_SETPCAP | CAPS_NET_ADMIN | CAPS_SYS_ADMIN | CAPS_SYS_RESOURCE)
+
+void jail_plan_print(const struct jail_spec *s, struct text *t)
+{
+	struct plan p = { 0 };
+	struct fault f;
+
+	if (plan_make(s, &p, &f) < 0)
+		return;
+	plan_print(&p, t);
+	plan_done(&p);
+}
+
+int jail_pair(struct jail *j, int *ret_inner, uint32_t *ret_number, struct fault *f)
+{
+	int ends[2], i = 0;
+
+	while (i < JAIL_PENDING_MAX && j->pending[i].number)
+		i++;
+	if (i == JAIL_PENDING_MAX)
+		return fault_set(f, FAULT_LIMIT, 0, "%d spares are on their way already", i);
+	int r = msg_pair(ends);
+	if (r < 0 || fd_set_nonblock(ends[0], 1) < 0)
+		return fault_set(f, FAULT_SYSTEM, r < 0 ? -r : errno, "socket pair");
+	j->pending[i].number = *ret_number = ++j->n_spares;
+	j->pending[i].sock = ends[0];
+	*ret_inner = ends[1];
+	return 0;
+}
+
+/* Above the standard ones, which the child of the clone replaces. */
+static int move_up(int fd)
+{
+	return fcntl(fd, F_DUPFD_CLOEXEC, 3);
+}
+
+static int start_init(struct jail *j, const struct jail_spec *s, int inner, struct fault *f)
+{
+	char title[96];
+
+	snprintf(title, sizeof title, "sbx: %s init", s->id);
+	auto_fd int raw = image_open(s->fs_fd, &j->sealed, f);
+	if (raw < 0)
+		return raw;
+	auto_fd int image = move_up(raw), sock = move_up(inner), fs = move_up(s->fs_fd);
+	struct nspace_program p = { .image = image, .stdio = { sock, fs }, .argv = { title },
+		.caps = CAPS_SETUP };
+	if (image < 0 || sock < 0 || fs < 0)
+		return fault_set(f, FAULT_SYSTEM, errno, "move descriptors");
+	j->pid = nspace_start(&p, &j->pidfd);
+	if (j->pid >= 0)
+		return 0;
+	int sysno = -j->pid;
+	j->pid = 0;
+	enum fault_kind kind = sysno == EPERM || sysno == EACCES ? FAULT_DENIED :
+		sysno == ENOSPC || sysno == EAGAIN || sysno == EUSERS ? FAULT_LIMIT : FAULT_SYSTEM;
+	fault_set(f, kind, sysno, "start init: %s", p.stage);
+	return cause_explain(f);
+}
+
+/* The skeleton as the block of ids sees it. The user namespace is opened while init still
+ * lets us: later it is not dumpable. */
+static int open_tree(const struct jail_spec *s, int proc, struct fault *f)
+{
+	auto_fd int userns = openat(proc, "ns/user", O_RDONLY | O_CLOEXEC);
+
+	if (userns < 0)
+		return fault_set(f, FAULT_SYSTEM, errno, "open the user namespace");
+	auto_fd int tree = mnt_clone(s->skel_fd, "", false);
+	if (tree < 0)
+		return fault_set(f, FAULT_SYSTEM, -tree, "clone the skeleton");
+	int r = mnt_idmap(tree, userns);
+	if (r < 0)
+		return fault_set(f, FAULT_SYSTEM, -r, "map the ids of the skeleton");
+	return take_fd(&tree);
+}
+
+static int set_map(const struct jail *j, const struct jail_spec *s, int *ret_tree, struct fault *f)
+{
+	char path[64];
+	struct nspace_map map = { JAIL_UID, geteuid(), getegid(), 1 };
+
+	snprintf(path, sizeof path, "/proc/%d", (int)j->pid);
+	auto_fd int proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (proc < 0)
+		return fault_set(f, FAULT_SYSTEM, errno, "open %s", path);
+	if (s->id_base)
+		map = (struct nspace_map){ 0, s->id_base, s->id_base, JAIL_ID_COUNT };
+	int r = nspace_set_map(proc, &map);
+	if (r < 0) {
+		fault_set(f, r == -EPERM || r == -EACCES ? FAULT_DENIED : FAULT_SYSTEM, -r,
+			"map ids");
+		return cause_explain(f);
+	}
+	if (!s->id_base)
+		return 0;
+	*ret_tree = open_tree(s, proc, f);
+	return *ret_tree < 0 ? *ret_tree : 0;
+}
+
+/* Init finds the skeleton by its path; a descriptor would not lead into its own mounts. */
+static int name_skeleton(struct plan *p, int fd, char path[4096], struct fault *f)
+{
+	char link[64];
+	struct stat st;
+
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	ssize_t n = readlink(link, path, 4095);
+	if (n < 0 || fstat(fd, &st) < 0)
+		return fault_set(f, FAULT_SYSTEM, errno, "find the skeleton");
+	path[n] = 0;
+	p->skeleton = path;
+	p->skeleton_dev = st.st_dev;
+	p->skeleton_ino = st.st_ino;
+	return 0;
+}
+
+static int send_plan(struct jail *j, const struct jail_spec *s, struct plan *p, struct fault *f)
+{
+	char path[4096];
+	auto_fd int tree = -1, spare = -1;
+	auto_text struct text t = { 0 };
+	uint32_t number;
+
+	int r = set_map(j, s, &tree, f);
+	if (!r && !s->id_base)
+		r = name_skeleton(p, s->skel_fd, path, f);
+	if (!r)
+		r = jail_pair(j, &spare, &number, f);
+	if (r < 0)
+		return r;
+	plan_put(p, &t);
+	int fds[2] = { spare, tree };
+	r = msg_send(j->sock, WIRE_PLAN, t.data, t.n, fds, tree >= 0 ? 2 : 1);
+	return r < 0 ? fault_set(f, FAULT_SYSTEM, -r, "send the plan") : 0;
+}
+
+static int start(struct jail *j, const struct jail_spec *s, struct plan *p, struct fault *f)
+{
+	int ends[2];
+
+	int r = msg_pair(ends);
+	if (r < 0)
+		return fault_set(f, FAULT_SYSTEM, -r, "socket pair");
+	j->sock = ends[0];
+	auto_fd int inner = ends[1];
+	if (fd_set_nonblock(j->sock, 1) < 0)
+		return fault_set(f, FAULT_SYSTEM, errno, "socket pair");
+	r = start_init(j, s, inner, f);
+	drop_fd(&inner);
+	return r < 0 ? r : send_plan(j, s, p, f);
+}
+
+int jail_start(const struct jail_spec *s, struct jail **ret, struct fault *f)
+{
+	struct plan p = { 0 };
+
+	/* A single map would give the payload the caller's own id, and here that is root. */
+	if (!s->id_base && !geteuid())
+		return fault_set(f, FAULT_DENIED, 0, "root must give a jail a block of ids");
+	int r = plan_make(s, &p, f);
+	if (r < 0)
+		return r;
+	struct jail *j = mem_new(struct jail);
+	j->pidfd = j->sock = -1;
+	j->id_base = s->id_base;
+	r = start(j, s, &p, f);
+	plan_done(&p);
+	if (r < 0)
+		j = jail_free(j);
+	else
+		*ret = j;
+	return r;
+}

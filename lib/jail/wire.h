@@ -1,0 +1,26 @@
+/*
+ * Messages between the host and what runs inside: types and bodies (base/frame.h).
+ *
+ * Host to init:      PLAN, RELEASE, SPARE.
+ * Init to host:      READY, SPARED, REAPED, FAILED.
+ * Host to exec-init: START, SIGNAL, KILL_SINCE, RESIZE.
+ * Exec-init to host: STARTED, REFUSED, ENDED.
+ */
+#pragma once
+
+enum wire_type {
+	WIRE_PLAN = 1,   /* plan_put; descriptors: socket of the first spare, skeleton if idmapped */
+	WIRE_RELEASE,    /* empty */
+	WIRE_SPARE,      /* u32 number; descriptor: its socket */
+	WIRE_READY,      /* u32 × 7 of the report, string fallbacks; descriptor: the root */
+	WIRE_SPARED,     /* u32 number; descriptor: its pidfd */
+	WIRE_REAPED,     /* u32 number, u64 cpu_us, u64 max_rss_bytes */
+	WIRE_FAILED,     /* u32 kind, u32 errno, string */
+	WIRE_START,      /* command_put; descriptors: those that are not -1 */
+	WIRE_SIGNAL,     /* u32 signal, u32 target */
+	WIRE_KILL_SINCE, /* u64 ticks */
+	WIRE_RESIZE,     /* u32 rows, u32 columns */
+	WIRE_STARTED,    /* empty; descriptor: master of the pty, if there is one */
+	WIRE_REFUSED,    /* u32 errno, string stage */
+	WIRE_ENDED,      /* u32 status, u32 leftovers, u64 cpu_us, u64 max_rss_bytes */
+};

@@ -1,0 +1,109 @@
+/*
+ * How long a jail takes: start, /bin/true, end; and an execution by a spare.
+ *
+ *	bench-jail [ROUNDS [PROGRAM]]    medians in µs, one JSON object
+ */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "rig.h"
+
+static int by_value(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int64_t median(int64_t *v, size_t n)
+{
+	qsort(v, n, sizeof *v, by_value);
+	return v[n / 2];
+}
+
+static void expect(struct jail_exec *x, enum jail_exec_event_kind kind)
+{
+	struct jail_exec_event e;
+
+	rig_exec_event(x, &e);
+	if (e.kind != kind) {
+		fprintf(stderr, "event %d in place of %d (%s: %s)\n", e.kind, kind, e.stage,
+			strerror(e.sysno));
+		abort();
+	}
+}
+
+static void run_program(struct jail_exec *x, char *const *argv)
+{
+	struct jail_command c = rig_default(argv);
+	struct fault f;
+
+	if (jail_exec_start(x, &c, &f) < 0)
+		abort();
+	expect(x, JAIL_EXEC_STARTED);
+	expect(x, JAIL_EXEC_ENDED);
+}
+
+static int64_t run_bwrap(void)
+{
+	int64_t start_us = clock_now_us();
+	pid_t pid = vfork();
+
+	if (!pid) {
+		execl("/usr/bin/bwrap", "bwrap", "--unshare-all", "--ro-bind", "/", "/", "/bin/true", NULL);
+		_exit(127);
+	}
+	int status;
+	waitpid(pid, &status, 0);
+	if (status)
+		abort();
+	return clock_now_us() - start_us;
+}
+
+int main(int argc, char **argv)
+{
+	size_t n = argc > 1 ? strtoul(argv[1], NULL, 10) : 50;
+	char *program[] = { (char *)"/bin/true", NULL };
+	char *small[] = { argc > 2 ? argv[2] : (char *)"/bin/true", NULL };
+	auto_free int64_t *all = mem_new_array(int64_t, 5 * n);
+	int64_t *ready = all, *run = all + n, *whole = all + 2 * n, *bwrap = all + 3 * n,
+		*spare = all + 4 * n;
+	struct rig r;
+	struct jail_exec *x;
+
+	rig_make(&r);
+	for (size_t i = 0; i < n; i++) {
+		int64_t start_us = clock_now_us();
+		rig_start(&r);
+		ready[i] = clock_now_us() - start_us;
+		run_program(r.spare, program);
+		run[i] = clock_now_us() - start_us;
+		r.spare = jail_exec_free(r.spare);
+		r.jail = jail_free(r.jail);
+		whole[i] = clock_now_us() - start_us;
+		rig_stop(&r);
+		bwrap[i] = run_bwrap();
+	}
+	rig_start(&r);
+	for (size_t i = 0; i < n; i++) {
+		x = rig_take(&r);
+		usleep(2000);
+		int64_t start_us = clock_now_us();
+		run_program(x, small);
+		spare[i] = clock_now_us() - start_us;
+		jail_exec_free(x);
+	}
+	rig_close(&r);
+	printf("{\"rounds\":%zu,\"ready_us\":%lld,\"ended_us\":%lld,\"whole_us\":%lld,"
+	       "\"bwrap_us\":%lld,\"spare_exec_us\":%lld}\n", n, (long long)median(ready, n),
+		(long long)median(run, n), (long long)median(whole, n), (long long)median(bwrap, n),
+		(long long)median(spare, n));
+	return 0;
+}
