@@ -156,6 +156,8 @@ static int remove_entry(struct removal *rm, int dir, const char *name, unsigned 
 	}
 	if (errno == ENOTDIR)
 		return fault_set(f, FAULT_SYSTEM, EPERM, "delete a file in trash");
+	if (errno == EBUSY)
+		return fault_set(f, FAULT_SYSTEM, EBUSY, "a directory in trash is a mount point");
 	return depth >= DEPTH_MAX ? move_up(rm, dir, name, f) : remove_dir(rm, dir, name, depth, f);
 }
 
