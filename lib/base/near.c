@@ -40,7 +40,8 @@ static size_t distance(const char *a, const char *b)
 const char *near_find(const char *word, const char *const *candidates, size_t n)
 {
 	const char *best = NULL;
-	size_t least = strlen(word) / 3 + 1;
+	/* One slip in a short word, two from five letters on: else everything is near. */
+	size_t least = (strlen(word) + 1) / 3;
 
 	for (size_t i = 0; i < n; i++) {
 		size_t d = distance(word, candidates[i]);

@@ -93,8 +93,9 @@ int doc_add(struct fmt_doc *doc, struct fmt_value *parent, struct fmt_value **la
 	if (v->key && doc->strict) {
 		const struct fmt_value *old = fmt_get(parent, v->key);
 		if (old)
-			return doc_fail(doc, v->line, v->column, f,
-				"'%.40s' is here twice, first in line %" PRIu32, v->key, old->line);
+			return doc_fail(doc, v->key_line, v->key_column, f,
+				"'%.40s' is here twice, first in line %" PRIu32, v->key,
+				old->key_line);
 	}
 	if (*last)
 		(*last)->next = v;

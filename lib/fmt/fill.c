@@ -120,8 +120,9 @@ static int fill_env(const struct fmt_doc *doc, const struct fmt_value *v, char *
 			return fail_kind(doc, item, "a text", f);
 		size_t n_name = item->key ? strlen(name) : strcspn(name, "=");
 		if (!n_name || memchr(name, '=', n_name) || (!item->key && !name[n_name]))
-			return fmt_fail(doc, item, f, "'%.40s' is no NAME%s", name,
-				item->key ? "" : "=VALUE");
+			return doc_fail(doc, item->key ? item->key_line : item->line,
+				item->key ? item->key_column : item->column, f,
+				"'%.40s' is no NAME%s", name, item->key ? "" : "=VALUE");
 	}
 	fmt_free_strings(*ret);
 	char **list = *ret = mem_new_array(char *, fmt_count(v) + 1);
@@ -177,8 +178,8 @@ static int fail_unknown(const struct fmt_doc *doc, const struct fmt_value *v,
 	for (; fields[n].key && n < FIELDS_MAX; n++)
 		names[n] = fields[n].key;
 	const char *near = near_find(v->key, names, n);
-	return fmt_fail(doc, v, f, "'%.40s' is no key here%s%s%s", v->key, near ? "; did you mean '" : "",
-		near ? near : "", near ? "'?" : "");
+	return doc_fail(doc, v->key_line, v->key_column, f, "'%.40s' is no key here%s%s%s", v->key,
+		near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 static int fill_map(const struct fmt_doc *doc, const struct fmt_value *map,
@@ -196,9 +197,10 @@ static int fill_map(const struct fmt_doc *doc, const struct fmt_value *map,
 			continue;
 		for (size_t j = 0; j < FIELDS_MAX && fields[j].key; j++)
 			if (given[j] && fields[j].at == fields[i].at &&
-				fields[j].type != FMT_TYPE_TABLE)
-				return fmt_fail(doc, v, f, "'%s' and '%s' say the same; give one",
-					fields[j].key, v->key);
+				fields[j].type != FMT_TYPE_TABLE && fields[i].type != FMT_TYPE_TABLE)
+				return doc_fail(doc, v->key_line, v->key_column, f,
+					"'%s' and '%s' say the same; give one", fields[j].key,
+					v->key);
 		if (i < FIELDS_MAX)
 			given[i] = v;
 		int r = fill_value(doc, v, &fields[i], base + fields[i].at, f);

@@ -27,6 +27,7 @@ struct fmt_value {
 	enum fmt_kind kind;
 	uint32_t line, column;  /* of its first byte, from 1 */
 	const char *key;        /* of a member of a map, NUL-terminated; else NULL */
+	uint32_t key_line, key_column;
 	const char *text;       /* of a scalar: decoded, NUL-terminated */
 	size_t n;               /* [bytes] of text; a string of fmt_parse_json may have NUL in it */
 	struct fmt_value *first, *next; /* members or items; the next one in the same parent */

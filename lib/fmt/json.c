@@ -203,8 +203,8 @@ static int parse_key(struct reader *r, struct fmt_value *v)
 
 	if (peek(r) != '"')
 		return fail(r, r->p, "a key in quotes is missing");
-	v->line = r->line;
-	v->column = column_of(r, r->p);
+	v->key_line = r->line;
+	v->key_column = column_of(r, r->p);
 	r->p++;
 	int e = parse_string(r, &t);
 	if (e < 0)
@@ -235,6 +235,8 @@ static int parse_members(struct reader *r, struct fmt_value *parent, unsigned de
 		if ((e = parse_value(r, depth + 1, &v)) < 0)
 			return e;
 		v->key = key.key;
+		v->key_line = key.key_line;
+		v->key_column = key.key_column;
 		if ((e = doc_add(r->doc, parent, &last, v, r->f)) < 0)
 			return e;
 		unsigned char c = peek(r);

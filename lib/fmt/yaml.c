@@ -102,6 +102,8 @@ static int parse_members(struct reader *r, struct fmt_value *map, unsigned depth
 			(e = parse_node(r, depth + 1, &v)) < 0)
 			return e;
 		v->key = key->text;
+		v->key_line = key->line;
+		v->key_column = key->column;
 		if ((e = doc_add(r->doc, map, &last, v, r->f)) < 0)
 			return e;
 	}

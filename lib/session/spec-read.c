@@ -96,6 +96,17 @@ static int check_network(const struct fmt_doc *doc, const struct fmt_value *v, s
 	return -(int)f->kind;
 }
 
+/* pids and nofile are taken in both places, but not twice. */
+static int check_twice(const struct fmt_doc *doc, struct fault *f)
+{
+	const struct fmt_value *resources = fmt_get(fmt_root(doc), "resources");
+
+	FMT_EACH(v, resources)
+		if (fmt_get(fmt_root(doc), v->key))
+			return fmt_fail(doc, v, f, "'%s' is here twice; give one", v->key);
+	return 0;
+}
+
 int spec_ask_read(struct spec_ask *a, const char *name, const void *p, size_t n, struct fault *f)
 {
 	auto_doc struct fmt_doc *doc = NULL;
@@ -106,6 +117,8 @@ int spec_ask_read(struct spec_ask *a, const char *name, const void *p, size_t n,
 		return r;
 	r = fmt_fill(doc, session_keys, &file, f);
 	*a = file.ask;
+	if (!r)
+		r = check_twice(doc, f);
 	return r < 0 ? r : check_network(doc, file.network, f);
 }
 
