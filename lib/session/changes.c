@@ -326,7 +326,7 @@ int changes_scan(struct changes *c, int up_fd, int lower_fd, struct change_list 
 
 struct measure {
 	struct ino_set links;
-	uint64_t blocks, enough;
+	uint64_t blocks, entries, enough_bytes, enough_entries;
 };
 
 enum { IS_ENOUGH = 1 };
@@ -338,28 +338,38 @@ static int measure_entry(void *arg, void *parent, const char *name, size_t n_nam
 
 	(void)parent, (void)name, (void)n_name, (void)ret_node;
 	m->blocks += count_blocks(&m->links, st);
-	return m->blocks * 512 > m->enough ? IS_ENOUGH : 0;
+	m->entries++;
+	return m->blocks * 512 > m->enough_bytes || m->entries > m->enough_entries ? IS_ENOUGH : 0;
 }
 
 static void measure_again(void *arg)
 {
 	struct measure *m = arg;
 
-	m->blocks = 0;
+	m->blocks = m->entries = 0;
 	ino_set_clear(&m->links);
+}
+
+int changes_measure_both(int up_fd, uint64_t enough_bytes, uint64_t enough_entries,
+	uint64_t *ret_bytes, uint64_t *ret_entries, struct fault *f)
+{
+	struct measure m = { .enough_bytes = enough_bytes, .enough_entries = enough_entries };
+	struct tree_visitor v = { measure_entry, NULL, measure_again, &m };
+	int r = tree_walk(up_fd, &v, f);
+
+	free(m.links.slots);
+	if (r < 0)
+		return r;
+	*ret_bytes = m.blocks * 512;
+	*ret_entries = m.entries;
+	return 0;
 }
 
 int changes_measure(struct changes *c, int up_fd, uint64_t enough_bytes, uint64_t *ret_bytes,
 	struct fault *f)
 {
-	struct measure m = { .enough = enough_bytes };
-	struct tree_visitor v = { measure_entry, NULL, measure_again, &m };
-	int r = tree_walk(up_fd, &v, f);
+	uint64_t entries;
 
 	(void)c;
-	free(m.links.slots);
-	if (r < 0)
-		return r;
-	*ret_bytes = m.blocks * 512;
-	return 0;
+	return changes_measure_both(up_fd, enough_bytes, UINT64_MAX, ret_bytes, &entries, f);
 }

@@ -1,12 +1,13 @@
 /*
- * What the supervisor looks at while something runs and no controller does it: room on
- * the disk, memory and processes of a tree.
+ * Limits that are kept by looking: disk, and memory where there is no control group.
  *
  *	watch_disk_init(&w, limit_bytes);
- *	watch_disk_begin(&w, now_ms);                    something starts to run
- *	… at watch_disk_next_ms(&w): watch_disk_step(&w, changes, up_fd, now_ms, &used)
+ *	watch_disk_begin(&w, now_ms);                        an execution starts
+ *	… poll until watch_disk_next_ms(&w) …
+ *	if (watch_disk_step(&w, changes, up_fd, now_ms, &used) == WATCH_OVER) …
  *
- * No threads, no timers of its own, every step bounded.
+ * No threads, no timers: the caller's loop asks when to call again. Nothing here blocks but
+ * the walk that proves a breach, and that is rationed to a quarter of the time.
  */
 #pragma once
 
@@ -16,46 +17,71 @@
 
 #include "session/changes.h"
 
+/* Source: 9-jail-measured.md, section 7: page cache fills at 5 GB/s and process. */
+enum { WATCH_FIRST_MS = 20, WATCH_MIN_MS = 5, WATCH_MAX_MS = 500, WATCH_BYTES_PER_MS = 10000000 };
+
+/* Least number of files that a session may have; with more disk it may have more. */
+enum { WATCH_ENTRIES_MIN = 20000, WATCH_BYTES_PER_ENTRY = 16384 };
+
 enum { WATCH_OVER = 1 };
 
-/* statvfs is the trigger, a walk the proof. Source: 9-jail-measured.md section 7. */
 struct watch_disk {
-	uint64_t limit_bytes;  /* [bytes] 0: none */
-	uint64_t known_bytes;  /* [bytes] in use at the last walk */
-	uint64_t free_bytes;   /* [bytes] of the file system at the last walk */
-	int64_t next_ms, begin_ms;
+	uint64_t limit_bytes;         /* [bytes] 0: none */
+	uint64_t limit_entries;
+	pid_t tree;                   /* may be set by the caller: files of these processes that
+	                                 are deleted but open count too; 0: no */
+	bool is_known;                /* the fields below are */
+	uint64_t used_bytes, used_entries;   /* as of the last proof */
+	uint64_t free_bytes, free_entries;   /* of the file system: the most since then */
+	int64_t next_ms;              /* monotonic, as the next two */
+	int64_t proof_ms, regular_ms; /* no proof before; a proof without a suspicion */
+	bool over_entries;            /* the breach was of the number of files */
 };
 
 void watch_disk_init(struct watch_disk *w, uint64_t limit_bytes);
 void watch_disk_begin(struct watch_disk *w, int64_t now_ms);
 
 /*
- * watch_disk_step - looks when it is time
- * @c:         for its walk and what is known of upper
+ * watch_disk_step - looks whether a session is over its disk limit
+ * @c:         as in changes_measure
+ * @up_fd:     the upper directory
+ * @now_ms:    [ms] monotonic
  * @ret_used:  [bytes] in use; set on WATCH_OVER only
  *
- * Returns: 0, or WATCH_OVER: a walk has proven that the limit is passed.
+ * statvfs(2) is the trigger (0.3 µs, counts everything at once, but of all writers); a walk is
+ * the proof. What cannot be proved because reading fails is no breach.
+ *
+ * Returns: 0, or WATCH_OVER.
  */
 int watch_disk_step(struct watch_disk *w, struct changes *c, int up_fd, int64_t now_ms,
 	uint64_t *ret_used);
 
-/* [ms] monotonic; 0: never. */
+/* [ms] When to call it next, monotonic; 0: never. */
 int64_t watch_disk_next_ms(const struct watch_disk *w);
 
-/* Of the tree below a process of the host (itself not counted for memory): resident bytes,
- * shared pages once where the kernel tells; how many processes, itself included. At most
- * 4096 processes are looked at. 0 when it is gone. */
-uint64_t watch_tree_rss(pid_t pid);
+/* --- processes below one, itself included, as the host sees them ------------------------- */
+
+/* More are not looked at. Source: the greatest pids limit of a size. */
+enum { WATCH_TREE_MAX = 4096 };
+
+/* Source: proc_pid_task(5) children. A process may be missed while the tree changes. */
 uint32_t watch_tree_count(pid_t pid);
 
-/* The first child of a process; 0: none. Source: /proc/PID/task/PID/children, proc(5). */
+/* [bytes] Resident memory that is not of a file and not shared. */
+uint64_t watch_tree_rss(pid_t pid);
+
+/* [bytes] Regular files on disk that are deleted but open in the tree, each once. */
+uint64_t watch_tree_deleted(pid_t pid);
+
+/* The first child; 0: none. */
 pid_t watch_child(pid_t pid);
 
-/* [µs] CPU time of one process with its threads. Source: clock_getcpuclockid(3). */
+/* [µs] CPU time of one process and of its children that it has waited for. */
 int64_t watch_cpu_us(pid_t pid);
 
-/* [bytes] VmHWM of one process. */
+/* [bytes] Most resident memory of one process so far. Source: proc_pid_status(5) VmHWM. */
 uint64_t watch_peak_rss(pid_t pid);
 
-/* Nothing lies in dev/shm below a root. True when it cannot be told. */
+/* Whether /dev/shm below a root descriptor is there and readable and has nothing in it, or is
+ * not there. */
 bool watch_shm_is_empty(int root_fd);

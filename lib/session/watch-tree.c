@@ -1,0 +1,215 @@
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "session/changes-inner.h"
+#include "session/watch.h"
+
+/* A process has as many files of children as it has threads. */
+enum { TASKS_MAX = 16384, LIST_BYTES = 65536, FDS_MAX = 65536 };
+
+struct tree {
+	pid_t pids[WATCH_TREE_MAX];
+	uint32_t n, n_tasks;
+	char list[LIST_BYTES];
+};
+
+/* Reads a small file of /proc; the number of bytes, or -1. */
+static ssize_t read_proc(const char *path, char *buf, size_t room)
+{
+	auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t n = 0;
+
+	while (fd >= 0 && n + 1 < room) {
+		ssize_t r = read(fd, buf + n, room - 1 - n);
+		if (r <= 0)
+			break;
+		n += (size_t)r;
+	}
+	buf[n] = 0;
+	return fd < 0 ? -1 : (ssize_t)n;
+}
+
+static void add_children(struct tree *t, pid_t pid, const char *tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%d/task/%.16s/children", (int)pid, tid);
+	if (t->n_tasks++ >= TASKS_MAX || read_proc(path, t->list, sizeof t->list) <= 0)
+		return;
+	for (char *p = t->list, *end; t->n < WATCH_TREE_MAX; p = end) {
+		long child = strtol(p, &end, 10);
+		if (end == p)
+			return;
+		t->pids[t->n++] = (pid_t)child;
+	}
+}
+
+/* All processes of the tree, breadth first. */
+static struct tree *tree_read(pid_t pid)
+{
+	struct tree *t = mem_new(struct tree);
+	char path[32];
+
+	snprintf(path, sizeof path, "/proc/%d", (int)pid);
+	if (pid > 0 && !access(path, F_OK))
+		t->pids[t->n++] = pid;
+	for (uint32_t i = 0; i < t->n; i++) {
+		snprintf(path, sizeof path, "/proc/%d/task", (int)t->pids[i]);
+		DIR *tasks = opendir(path);
+		for (struct dirent *e; tasks && (e = readdir(tasks));)
+			if (isdigit((unsigned char)e->d_name[0]))
+				add_children(t, t->pids[i], e->d_name);
+		if (tasks)
+			closedir(tasks);
+	}
+	return t;
+}
+
+uint32_t watch_tree_count(pid_t pid)
+{
+	auto_free struct tree *t = tree_read(pid);
+
+	return t->n;
+}
+
+uint64_t watch_tree_rss(pid_t pid)
+{
+	auto_free struct tree *t = tree_read(pid);
+	uint64_t pages = 0;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		char path[32], buf[128];
+		unsigned long long size, resident, shared;
+		snprintf(path, sizeof path, "/proc/%d/statm", (int)t->pids[i]);
+		if (read_proc(path, buf, sizeof buf) > 0 &&
+			sscanf(buf, "%llu %llu %llu", &size, &resident, &shared) == 3)
+			pages += resident > shared ? resident - shared : 0;
+	}
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+pid_t watch_child(pid_t pid)
+{
+	char path[64], buf[32];
+
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	if (pid <= 0 || read_proc(path, buf, sizeof buf) <= 0)
+		return 0;
+	return atoi(buf);
+}
+
+/* --- deleted files ---------------------------------------------------------------------------- */
+
+static const char deleted_mark[] = " (deleted)";
+
+/* Memory has no place on a disk, and a limit of its own. */
+static bool is_memory(const char *link)
+{
+	return !strncmp(link, "/memfd:", 7) || !strncmp(link, "/dev/shm/", 9) ||
+		!strncmp(link, "/SYSV", 5) || !strncmp(link, "/dev/zero", 9);
+}
+
+static uint64_t deleted_blocks(int fds, const char *name, struct ino_set *seen)
+{
+	char link[4096 + 32];
+	ssize_t n = readlinkat(fds, name, link, sizeof link - 1);
+	struct stat st;
+	size_t n_mark = sizeof deleted_mark - 1;
+
+	if (n < (ssize_t)n_mark || memcmp(link + n - n_mark, deleted_mark, n_mark) || is_memory(link))
+		return 0;
+	/* Through the magic link: it leads to the open file whatever its name says now. */
+	if (fstatat(fds, name, &st, 0) < 0 || !S_ISREG(st.st_mode) || st.st_nlink)
+		return 0;
+	return ino_set_add(seen, st.st_ino ^ (uint64_t)st.st_dev << 40) ? (uint64_t)st.st_blocks : 0;
+}
+
+uint64_t watch_tree_deleted(pid_t pid)
+{
+	auto_free struct tree *t = tree_read(pid);
+	struct ino_set seen = { 0 };
+	uint64_t blocks = 0, n = 0;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		char path[32];
+		snprintf(path, sizeof path, "/proc/%d/fd", (int)t->pids[i]);
+		DIR *fds = opendir(path);
+		for (struct dirent *e; fds && n < FDS_MAX && (e = readdir(fds)); n++)
+			if (isdigit((unsigned char)e->d_name[0]))
+				blocks += deleted_blocks(dirfd(fds), e->d_name, &seen);
+		if (fds)
+			closedir(fds);
+	}
+	free(seen.slots);
+	return blocks * 512;
+}
+
+/* --- one process ---------------------------------------------------------------------------------- */
+
+int64_t watch_cpu_us(pid_t pid)
+{
+	char path[32], buf[1024];
+	unsigned long long user, system;
+	clockid_t clock;
+	struct timespec now;
+	int64_t us = 0;
+
+	/* Finer than the ticks of stat. */
+	if (pid <= 0 || clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &now) < 0)
+		return 0;
+	us = now.tv_sec * 1000000 + now.tv_nsec / 1000;
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	if (read_proc(path, buf, sizeof buf) <= 0)
+		return us;
+	/* The name may have spaces and brackets: fields are counted behind the last one.
+	 * Source: proc_pid_stat(5), fields 16 and 17. */
+	const char *p = strrchr(buf, ')');
+	if (p && sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %llu %llu", &user,
+			 &system) == 2)
+		us += (int64_t)((user + system) * 1000000 / (unsigned long long)sysconf(_SC_CLK_TCK));
+	return us;
+}
+
+uint64_t watch_peak_rss(pid_t pid)
+{
+	char path[32], buf[4096];
+	unsigned long long kib = 0;
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	if (pid <= 0 || read_proc(path, buf, sizeof buf) <= 0)
+		return 0;
+	const char *p = strstr(buf, "\nVmHWM:");
+	return p && sscanf(p + 7, "%llu", &kib) == 1 ? kib * 1024 : 0;
+}
+
+bool watch_shm_is_empty(int root_fd)
+{
+	struct open_how how = { .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
+	int fd = (int)syscall(SYS_openat2, root_fd, "dev/shm", &how, sizeof how);
+	bool is_empty = true;
+
+	if (fd < 0)
+		return errno == ENOENT;
+	DIR *d = fdopendir(fd);
+	if (!d) {
+		close(fd);
+		return false;
+	}
+	for (struct dirent *e; is_empty && (e = readdir(d));)
+		is_empty = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..");
+	closedir(d);
+	return is_empty;
+}
