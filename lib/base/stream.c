@@ -123,7 +123,8 @@ static int read_entry(struct stream_reader *r, struct frame *b, struct stream_it
 		return bad(f, "an entry has a wrong mode or size");
 	if (!stream_path_is_valid(e->path, !r->has_top) || (!r->has_top && strcmp(e->path, ".")))
 		return bad(f, "an entry has a path that leads elsewhere");
-	if (e->kind == STREAM_LINK ? !*e->target || strlen(e->target) >= PATH_MAX : *e->target)
+	size_t n_target = strlen(e->target);
+	if (n_target >= PATH_MAX || (n_target > 0) != (e->kind == STREAM_LINK))
 		return bad(f, "a link has a wrong target");
 	r->has_top = true;
 	r->n_left = e->n;
