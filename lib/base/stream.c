@@ -1,4 +1,4 @@
-#include <limits.h>
+#include <linux/limits.h>
 #include <string.h>
 
 #include "base/frame.h"
