@@ -132,12 +132,18 @@ function interruptible(job) {
 }
 
 // Waits for a promise of the driver's, a SIGINT or process.exit().
-function waitFor(promise) {
-    return new Promise((resolve, reject) => {
-        const timer = setTimer(() => { if (takeInterrupt()) reject(INTERRUPTED); }, POLL_MS);
-        state.wake = reject;
-        promise.then(resolve, reject).finally(() => clearTimer(timer));
-    }).finally(() => { state.wake = null; });
+async function waitFor(promise) {
+    let timer;
+    try {
+        return await new Promise((resolve, reject) => {
+            timer = setTimer(() => { if (takeInterrupt()) reject(INTERRUPTED); }, POLL_MS);
+            state.wake = reject;
+            promise.then(resolve, reject);
+        });
+    } finally {
+        clearTimer(timer);
+        state.wake = null;
+    }
 }
 
 // ---- Evaluation --------------------------------------------------------------------------------
@@ -215,8 +221,13 @@ function replaceImports(source) {
     return source;
 }
 
+// As import() in a file of the working directory: node's own way where it has one.
+const hereScript = vm.constants?.USE_MAIN_CONTEXT_DEFAULT_LOADER === undefined ? null
+    : new vm.Script('(name, options) => import(name, options)', { filename: '<import>',
+        importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER });
+
 async function importHere(name, options) {
-    name = String(name);
+    if (hereScript !== null) return hereScript.runInThisContext()(name, options);
     if (/^\.{0,2}\//.test(name)) return import(pathToFileURL(path.resolve(name)).href, options);
     try {
         return await import(name, options); // builtins, URLs
@@ -301,7 +312,8 @@ function formatError(error, place) {
     const lines = util.inspect(error).split('\n');
     let last = -1;
     lines.forEach((line, i) => { if (line.includes(CELL_URL)) last = i; });
-    const own = (line) => /^\s+at .*(node:inspector|sbx:job)/.test(line) || line.includes(__filename);
+    const own = (line) => /^\s+at /.test(line) &&
+        (/node:inspector|sbx:job/.test(line) || line.includes(__filename));
     let kept = lines;
     const first = lines.findIndex(own);
     if (first >= 0) {

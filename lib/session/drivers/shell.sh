@@ -16,7 +16,7 @@
 # line they read "bash: line 3: …", with the line of the cell.
 if [[ ${1-} != define ]]; then
 	# shellcheck disable=SC2016
-	exec "$BASH" -c '. "$1" define || exit 70; set --; while __sbx_read; do ( __sbx_enter; . "$__sbx_old" >/dev/null 2>&1; __sbx_arm; eval "$__sbx_code"; { __sbx_status=$?; } 2>/dev/null ) & __sbx_finish; done' bash "$0"
+	exec "$BASH" -c '. "$1" define || exit 70; set --; while __sbx_read; do ( __sbx_enter; . "$__sbx_old" >/dev/null 2>&1; __sbx_arm; builtin eval "$__sbx_trace$__sbx_code"; { __sbx_status=$?; } 2>/dev/null ) & __sbx_finish; done' bash "$0"
 fi
 
 # ---- Driver ------------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ __sbx_answer() {
 	fi
 	[[ $words != *' broken '* ]] || __sbx_say 'log warning' 'the state of the earlier cells could not be read completely'
 	[[ $words != *' name '* ]] || __sbx_say 'log warning' 'a variable with a name that bash cannot keep was left out of the environment'
-	if [[ -n $__sbx_hit ]] && ((status == 130)); then
+	if [[ $__sbx_hit == killed* ]] || { [[ -n $__sbx_hit ]] && ((status == 130)); }; then
 		word=interrupted
 	elif [[ $words == *' exit '* ]]; then
 		word='exit'
@@ -95,6 +95,7 @@ __sbx_on_int() {
 
 __sbx_on_term() {
 	[[ -n $__sbx_child ]] || exit 143
+	__sbx_hit=killed
 	kill -KILL -- "-$__sbx_child"
 }
 
@@ -108,41 +109,56 @@ __sbx_enter() {
 	__sbx_level=$BASH_SUBSHELL
 }
 
-# The last step before the code: overrides, then the trap that hands the state back.
+# The last step before the code: overrides, then the trap that hands the state back. The one on
+# INT is there because bash forgets a SIGINT when the command it waits for ends normally. An EXIT
+# inside a function sees the locals of that function, which are no part of the state.
 __sbx_arm() {
-	local pair name
-	[[ -s $__sbx_old && -z ${__sbx_loaded-} ]] && printf 'broken\n' >>"$__sbx_report"
+	builtin local pair name
+	[[ ! -s $__sbx_old || -n ${__sbx_loaded-} ]] || builtin printf 'broken\n' >>"$__sbx_report"
 	__sbx_home=$PWD
 	if [[ -n $__sbx_cwd ]]; then
-		builtin cd -- "$__sbx_cwd" 2>/dev/null || { printf 'cwd\n' >>"$__sbx_report"; exit 126; }
+		builtin cd -- "$__sbx_cwd" 2>/dev/null || {
+			builtin printf 'cwd\n' >>"$__sbx_report"
+			builtin exit 126
+		}
 		__sbx_inside=$PWD
 	fi
 	__sbx_saved=()
 	for pair in "${__sbx_env[@]}"; do
 		name=${pair%%=*}
 		if [[ ! $name =~ ^[A-Za-z_][A-Za-z0-9_]*$ || $name == __sbx_* ]]; then
-			printf 'name\n' >>"$__sbx_report"
+			builtin printf 'name\n' >>"$__sbx_report"
 			continue
 		fi
 		__sbx_saved+=("$name" "${pair#*=}" "${!name+set}" "${!name-}")
-		declare -gx "$name=${pair#*=}"
+		builtin declare -gx "$name=${pair#*=}"
 	done
 	trap() { __sbx_trap "$@"; }
-	builtin trap '{ __sbx_leave "$?"; } {__sbx_err}>&2 2>/dev/null' EXIT
-	__sbx_options=${__sbx_options-}
-	eval "$__sbx_options"
+	builtin trap '{ __sbx_code=$?; [[ -z ${FUNCNAME-} ]] || builtin local -p >|"$__sbx_new"; __sbx_leave "$__sbx_code"; } {__sbx_err}>&2 2>/dev/null' EXIT
+	builtin trap 'builtin exit 130 # __sbx_' INT
+	builtin eval "${__sbx_options-}"
 }
 
 # The cell's own trap on EXIT is kept apart from ours; it runs after the state is written, so that
 # an exit in it does no harm.
 __sbx_trap() {
-	if ((BASH_SUBSHELL != __sbx_level || $# < 2)) || [[ $1 == -[lpP]* ]]; then
+	# shellcheck disable=SC2064 # the words are the user's own
+	if ((BASH_SUBSHELL != __sbx_level)) || [[ ${1-} == -l ]]; then
 		builtin trap "$@"
 		return
 	fi
-	[[ $1 != -- ]] || shift
-	local __sbx_action=$1 __sbx_signal __sbx_others=()
-	shift
+	if (($# == 0)) || [[ $1 == -[pP]* ]]; then
+		[[ -z ${__sbx_exit-} ]] || builtin printf 'trap -- %q EXIT\n' "$__sbx_exit"
+		# shellcheck disable=SC2064
+		builtin trap "$@" | while IFS= builtin read -r __sbx_line; do
+			[[ $__sbx_line == *__sbx_* ]] || builtin printf '%s\n' "$__sbx_line"
+		done
+		return
+	fi
+	(($# > 1)) || builtin set -- - "$1"
+	[[ $1 != -- ]] || builtin shift
+	__sbx_action=$1 __sbx_others=()
+	builtin shift
 	for __sbx_signal; do
 		case $__sbx_signal in
 		0 | [Ee][Xx][Ii][Tt] | SIGEXIT) __sbx_exit=${__sbx_action#-} ;;
@@ -164,6 +180,7 @@ __sbx_leave() {
 	[[ -n ${__sbx_status-} ]] || builtin printf 'exit\n' >>"$__sbx_report"
 	__sbx_status=${__sbx_status:-$1}
 	builtin unset -f trap
+	[[ -z ${FUNCNAME[1]-} ]] || __sbx_drop_locals
 	__sbx_restore
 	__sbx_find_readonly
 	{ __sbx_dump; } >|"$__sbx_new" && builtin printf 'state\n' >>"$__sbx_report"
@@ -172,6 +189,14 @@ __sbx_leave() {
 		builtin eval "$__sbx_exit" 2>&"$__sbx_err"
 	fi
 	builtin exit "$__sbx_status"
+}
+
+# unset in a function that was called takes away a local of the caller's.
+__sbx_drop_locals() {
+	while IFS=' ' builtin read -r _ _ __sbx_rest; do
+		__sbx_rest=${__sbx_rest%%=*}
+		[[ $__sbx_rest == *[!A-Za-z0-9_]* || $__sbx_rest == __sbx_* ]] || builtin unset -v "$__sbx_rest"
+	done <"$__sbx_new"
 }
 
 # Ends the overrides; what the cell itself has changed stays.
@@ -190,19 +215,19 @@ __sbx_restore() {
 __sbx_find_readonly() {
 	__sbx_readonly=()
 	builtin readonly -p >|"$__sbx_new"
-	while IFS=' ' builtin read -r _ _ __sbx_rest; do
+	builtin mapfile -t __sbx_lines <"$__sbx_new"
+	for __sbx_rest in "${__sbx_lines[@]}"; do
+		__sbx_rest=${__sbx_rest#declare -* }
 		__sbx_readonly[${__sbx_rest%%=*}]=1
-	done <"$__sbx_new"
+	done
 }
 
 # Writes the script that makes this state again.
 __sbx_dump() {
-	__sbx_seen=()
-	for __sbx_name in ${__sbx_shopt//:/ }; do builtin printf 'shopt -s %s\n' "$__sbx_name"; done
-	for __sbx_name in "${__sbx_shopts[@]}"; do
-		[[ :$__sbx_shopt: == *:"$__sbx_name":* ]] || builtin printf 'shopt -u %s\n' "$__sbx_name"
-	done
+	__sbx_seen=() __sbx_kept=()
+	__sbx_dump_shopts
 	__sbx_list
+	# shellcheck disable=SC2154 # set by __sbx_list
 	for __sbx_name in "${__sbx_names[@]}"; do
 		__sbx_seen[$__sbx_name]=1
 		case $__sbx_name in
@@ -213,19 +238,18 @@ __sbx_dump() {
 				builtin printf 'lost %s\n' "$__sbx_name" >>"$__sbx_report"
 				builtin printf 'unset -v %s\n' "$__sbx_name"
 			else
-				builtin declare -p "$__sbx_name"
+				__sbx_kept+=("$__sbx_name")
 			fi
 			;;
 		esac
 	done
+	builtin declare -p "${__sbx_kept[@]}"
 	for __sbx_name in "${__sbx_base[@]}"; do
 		[[ -n ${__sbx_seen[$__sbx_name]-} ]] || builtin printf 'unset -v %s\n' "$__sbx_name"
 	done
 	builtin umask -p
 	builtin printf 'cd -- %q\n' "$__sbx_home"
-	builtin printf '__sbx_options="'
 	__sbx_dump_options
-	builtin printf '"\n'
 	builtin alias -p
 	builtin unset -f "${__sbx_functions[@]}"
 	builtin declare -f
@@ -233,23 +257,42 @@ __sbx_dump() {
 	builtin printf '__sbx_loaded=1\n'
 }
 
-# Options come into force last, because of errexit and its like.
-__sbx_dump_options() {
-	for __sbx_name in braceexpand hashall interactive-comments; do
-		[[ :$__sbx_set: == *:$__sbx_name:* ]] || builtin printf 'set +o %s;' "$__sbx_name"
+# First, because extglob changes what a function may contain.
+__sbx_dump_shopts() {
+	builtin local IFS=:
+	for __sbx_name in $__sbx_shopt; do
+		[[ :$__sbx_base_shopt: == *:$__sbx_name:* ]] || builtin printf 'shopt -s %s\n' "$__sbx_name"
 	done
-	for __sbx_name in ${__sbx_set//:/ }; do
+	for __sbx_name in $__sbx_base_shopt; do
+		[[ :$__sbx_shopt: == *:$__sbx_name:* ]] || builtin printf 'shopt -u %s\n' "$__sbx_name"
+	done
+}
+
+# Last, because of errexit and its like; xtrace only with the code, or it would show this file.
+__sbx_dump_options() {
+	builtin local IFS=: __sbx_on='' __sbx_off=''
+	for __sbx_name in $__sbx_set; do
 		case $__sbx_name in
-		monitor | noexec) ;;
-		*) builtin printf 'set -o %s;' "$__sbx_name" ;;
+		braceexpand | hashall | interactive-comments | monitor | noexec | xtrace | verbose) ;;
+		*) __sbx_on+="set -o $__sbx_name;" ;;
 		esac
 	done
+	for __sbx_name in braceexpand hashall interactive-comments; do
+		[[ :$__sbx_set: == *:$__sbx_name:* ]] || __sbx_off+="set +o $__sbx_name;"
+	done
+	builtin printf '__sbx_options=%q\n' "$__sbx_off$__sbx_on"
+	__sbx_on=''
+	[[ :$__sbx_set: != *:xtrace:* ]] || __sbx_on='set -x;'
+	[[ :$__sbx_set: != *:verbose:* ]] || __sbx_on+='set -v;'
+	builtin printf '__sbx_trace=%q\n' "$__sbx_on"
 }
 
 # ---- Start -------------------------------------------------------------------------------------
 
-# Opens a file without a name: a here-document that does not fit into a pipe.
+# Opens a file without a name: a here-document that does not fit into a pipe. In memory, where it
+# may be: to write and truncate on a disk costs a cell 3 ms.
 __sbx_open() {
+	[[ ! -w /dev/shm ]] || local TMPDIR=/dev/shm
 	exec {__sbx_fd}<<<"$1"
 	[[ -f /proc/$$/fd/$__sbx_fd ]] || { printf 'sbx: no temporary file\n' >&2; exit 70; }
 	: >|"/proc/$$/fd/$__sbx_fd"
@@ -264,10 +307,11 @@ __sbx_start() {
 	__sbx_open "$pad"; __sbx_fd_r=$__sbx_fd __sbx_report=/proc/$$/fd/$__sbx_fd
 	exec {__sbx_out}>&1 {__sbx_err}>&2 >/dev/null 2>&1
 	((BASH_VERSINFO[0] < 5)) || __sbx_wait=-f
+	# shellcheck disable=SC2016 # expanded by eval
 	printf -v letters ' "${!%s@}"' _ {a..z} {A..Z}
 	eval "__sbx_list() { __sbx_names=($letters); }"
 	__sbx_list
-	IFS=: read -r -a __sbx_shopts <<<"$BASHOPTS"
+	__sbx_base_shopt=$BASHOPTS __sbx_trace=''
 	__sbx_base=("${__sbx_names[@]}")
 	while read -r _ _ letters; do
 		__sbx_functions+=("$letters")
