@@ -102,7 +102,7 @@ static void build(struct init *x, struct fault *f, int fs)
 		give_up(x, f);
 	}
 	x->setup.tree = msg_take_fd(&x->plan_message, 1);
-	if (setup_run(&x->setup, f) < 0)
+	if (setup_run(&x->setup, false, f) < 0)
 		give_up(x, f);
 }
 
@@ -202,7 +202,9 @@ static int make_spare(struct init *x, uint32_t number, int sock, int *ret_pidfd,
 	}
 	drop_fd(&out);
 	remember(x, pid, number);
-	int r = wait_ready(in, ready, f);
+	int r = number == 1 ? setup_run(&x->setup, true, f) : 0;
+	if (!r)
+		r = wait_ready(in, ready, f);
 	if (r < 0) {
 		pidfd_kill(pidfd, SIGKILL);
 		close(pidfd);

@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,14 +14,15 @@
 static int bind_directory(int root, const struct plan_op *op)
 {
 	struct stat st;
-	auto_fd int tree = mnt_clone(AT_FDCWD, op->source, op->flags & PLAN_RECURSIVE);
 
-	if (tree < 0)
-		return tree;
-	if (fstat(tree, &st) < 0)
+	/* Looked at first: giving up a clone waits for all readers of the mount tree. */
+	if (lstat(op->source, &st) < 0)
 		return -errno;
 	if (!S_ISDIR(st.st_mode))
 		return -ENOTDIR;
+	auto_fd int tree = mnt_clone(AT_FDCWD, op->source, op->flags & PLAN_RECURSIVE);
+	if (tree < 0)
+		return tree;
 	int r = mnt_change(tree, op->attr, 0, op->flags & PLAN_RECURSIVE);
 	return r < 0 ? r : mnt_attach(tree, root, op->path);
 }
@@ -95,14 +95,6 @@ static int mask(int proc, const struct plan_op *op)
 	return cover(proc, AT_FDCWD, S_ISDIR(st.st_mode) ? "/sys" : "/dev/null", op);
 }
 
-/* That of init shows the processes of all executions. */
-static int replace_proc(int proc)
-{
-	if (umount2("/proc", MNT_DETACH) < 0)
-		return -errno;
-	return mnt_attach(proc, AT_FDCWD, "/proc");
-}
-
 int mounts_run_proc(const struct plan *p, const struct plan_op **ret_failed)
 {
 	auto_fd int proc = -1;
@@ -112,7 +104,9 @@ int mounts_run_proc(const struct plan *p, const struct plan_op **ret_failed)
 		const struct plan_op *op = *ret_failed = &p->exec_ops[i];
 		if (op->kind == PLAN_PROC) {
 			proc = mnt_make("proc", "", op->attr);
-			r = proc < 0 ? proc : replace_proc(proc);
+			/* On top of that of init. Taking that away would wait for all readers of
+			 * the mount tree (1 ms), and nothing leads below the top one. */
+			r = proc < 0 ? proc : mnt_attach(proc, AT_FDCWD, "/proc");
 		} else {
 			r = op->kind == PLAN_MASK ? mask(proc, op) : cover(proc, proc, op->path, op);
 		}
@@ -172,10 +166,10 @@ int mounts_sweep(const struct plan *p)
 	auto_fd int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0 || fd_read_to_end(fd, 1u << 20, "mountinfo", &t, &f) < 0)
-		return fd < 0 ? -errno : -EIO;
+		return fd < 0 ? -errno : -f.sysno;
 	char *save = NULL;
 	for (char *line = strtok_r(t.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
 		if (!check_line(p, line))
-			return -EBADMSG;
+			return -EUCLEAN;
 	return 0;
 }

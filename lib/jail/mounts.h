@@ -10,5 +10,5 @@ int mounts_run(int root, const struct plan_op *op);
 int mounts_run_proc(const struct plan *p, const struct plan_op **ret_failed);
 
 /* Nothing is mounted that the plan does not say, and nothing without nosuid and nodev but
- * devices. 0; -EBADMSG; -errno. */
+ * devices. 0; -EUCLEAN; -errno. */
 int mounts_sweep(const struct plan *p);

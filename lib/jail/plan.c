@@ -198,7 +198,7 @@ int plan_make(const struct jail_spec *s, struct plan *p, struct fault *f)
 	add_files(p, s, p->strings.data + strlen(p->strings.data) + 1);
 	add(p, (struct plan_op){ .kind = PLAN_PIVOT });
 	add(p, (struct plan_op){ .kind = PLAN_NO_USERNS });
-	add(p, (struct plan_op){ .kind = PLAN_SWEEP });
+	add(p, (struct plan_op){ .kind = PLAN_SWEEP, .flags = PLAN_LATE });
 	add_proc(p);
 	add_rules(p);
 	r = add_filter(p, s->deny_fallocate, f);

@@ -30,6 +30,7 @@ enum plan_kind {
 enum {
 	PLAN_RECURSIVE = 1, /* what is mounted below it, too */
 	PLAN_OPTIONAL = 2,  /* is left out where the source or the place is not there */
+	PLAN_LATE = 4,      /* while the first exec-init builds its part, on another CPU */
 };
 
 struct plan_op {

@@ -186,7 +186,7 @@ static int run(struct setup *s, const struct plan_op *op)
 	}
 }
 
-int setup_run(struct setup *s, struct fault *f)
+int setup_run(struct setup *s, bool late, struct fault *f)
 {
 	static const char *const names[] = {
 #define X(name, json) [PLAN_##name] = json,
@@ -196,6 +196,8 @@ int setup_run(struct setup *s, struct fault *f)
 
 	for (uint32_t i = 0; i < s->plan->n_ops; i++) {
 		const struct plan_op *op = &s->plan->ops[i];
+		if (late != !!(op->flags & PLAN_LATE))
+			continue;
 		int r = run(s, op);
 		if (r < 0 && !(op->flags & PLAN_OPTIONAL && (r == -ENOENT || r == -ENOTDIR || r == -ELOOP)))
 			return setup_fail(f, r, names[op->kind], op->path);

@@ -1,6 +1,8 @@
 /* Inside: what init and the exec-inits do to build their part of the jail. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/fault.h"
 #include "jail/jail.h"
 #include "jail/plan.h"
@@ -17,9 +19,9 @@ struct setup {
  * LIMIT, SYSTEM. */
 int setup_spaces(int fs, struct setup *s, struct fault *f);
 
-/* Runs the operations of init, in order. Faults: DENIED, SYSTEM; the text names the
- * operation and the path. */
-int setup_run(struct setup *s, struct fault *f);
+/* Runs the operations of init, in order: those with PLAN_LATE, or those without. Faults:
+ * DENIED, SYSTEM; the text names the operation and the path. */
+int setup_run(struct setup *s, bool late, struct fault *f);
 
 /* Of an exec-init: mounts, then the walls. What is in force is written to report. */
 int setup_exec(const struct plan *p, struct jail_report *report, struct fault *f);

@@ -24,7 +24,7 @@ struct rig {
 	struct jail *jail;
 	struct jail_report report;
 	struct jail_exec *spare; /* the one that waits */
-	uint32_t reaped;
+	uint32_t reaped, n_old;
 	int root;
 };
 
