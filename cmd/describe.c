@@ -81,7 +81,7 @@ static void put_strings(struct text *t, const char *key, char *const *list)
 	json_close(t, ']');
 }
 
-static void put_contexts(struct text *t, const struct session_status *st)
+static void put_contexts(struct text *t, const struct session_status *st, bool live)
 {
 	json_key(t, "contexts");
 	json_open(t, '[');
@@ -90,7 +90,7 @@ static void put_contexts(struct text *t, const struct session_status *st)
 		json_put_string(t, "name", st->contexts[i].name);
 		json_put_string(t, "language", st->contexts[i].language);
 		json_put_int(t, "epoch", st->contexts[i].epoch);
-		json_put_bool(t, "alive", st->contexts[i].alive);
+		json_put_bool(t, "alive", live && st->contexts[i].alive);
 		json_close(t, '}');
 	}
 	json_close(t, ']');
@@ -103,6 +103,34 @@ static void put_paths(struct text *t, const struct store_session *s)
 	text_format(&path, "%s/sessions/%s", s->store->path, s->spec.id);
 	json_put_string(t, "path", path.data);
 	json_put_string(t, "workdir", "/workspace");
+	json_key(t, "paths");
+	json_open(t, '{');
+	json_put_string(t, "workspace", "/workspace");
+	json_put_string(t, "home", "/home/sandbox");
+	json_put_string(t, "tmp", "/tmp");
+	json_close(t, '}');
+}
+
+static bool is_live(const struct store_session *s)
+{
+	struct fault ignored;
+	bool live = false;
+
+	return store_session_is_live(s, &live, &ignored) == 0 && live;
+}
+
+const char *describe_status(const struct store_session *s)
+{
+	int64_t end_us = s->status.expires_us;
+
+	if (s->damaged)
+		return "damaged";
+	if (s->status.state == STATE_STOPPED || s->status.state == STATE_EXPIRED)
+		return session_state_names[s->status.state];
+	if (is_live(s))
+		return "live";
+	/* Nobody was there to note it: the next command that wants it will. */
+	return end_us && end_us < clock_wall_us() ? "expired" : "dormant";
 }
 
 static void put_runtime(struct text *t, const struct session_spec *s)
@@ -114,13 +142,16 @@ static void put_runtime(struct text *t, const struct session_spec *s)
 
 void describe_session(const struct store_session *s, bool with_instructions, struct text *t)
 {
+	const char *status = describe_status(s);
+	bool live = strcmp(status, "live") == 0;
+
 	json_open(t, '{');
 	json_put_string(t, "schema", "sbx.session/1");
 	json_put_string(t, "id", s->spec.id);
 	json_put_string(t, "session_id", s->spec.id);
 	json_put_string(t, "name", s->spec.name[0] ? s->spec.name : NULL);
-	json_put_string(t, "status", session_state_names[s->status.state]);
-	json_put_bool(t, "live", s->status.pid != 0);
+	json_put_string(t, "status", status);
+	json_put_bool(t, "live", live);
 	json_put_string(t, "class", session_class_names[s->spec.class]);
 	put_runtime(t, &s->spec);
 	put_limits(t, s);
@@ -130,7 +161,7 @@ void describe_session(const struct store_session *s, bool with_instructions, str
 	put_strings(t, "tools", s->spec.tools);
 	json_put_bool(t, "tools_enforced", false);
 	json_put_string(t, "network", "none");
-	put_contexts(t, &s->status);
+	put_contexts(t, &s->status, live);
 	if (s->status.jail[0]) {
 		json_key(t, "jail");
 		json_raw(t, s->status.jail, strlen(s->status.jail));

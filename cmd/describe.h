@@ -4,6 +4,10 @@
 #include "base/text.h"
 #include "store/store.h"
 
+/* "live" or "dormant" (both are ready), "stopped", "expired" or "damaged". Whether it lives
+ * is asked of its lock, not of its file, which a kill leaves as it was. */
+const char *describe_status(const struct store_session *s);
+
 /* {"schema":"sbx.session/1", id, name, status, live, class, runtime, limits with what enforces
  * each, times, paths, jail, contexts}; with_instructions adds the text for a model. */
 void describe_session(const struct store_session *s, bool with_instructions, struct text *t);

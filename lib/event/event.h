@@ -107,6 +107,10 @@ int follow_next(struct follow *fo, const char **ret_line, size_t *ret_n, struct 
  * a type of a newer version. */
 bool event_peek(const char *line, size_t n, uint64_t *ret_seq, enum event_type *ret_type);
 
+/* Appends the value of a member of a line's object: the text of a string, else its JSON.
+ * False when it is not there. */
+bool event_get(const char *line, size_t n, const char *key, struct text *t);
+
 /* "id: SEQ\nevent: TYPE\ndata: LINE\n\n". Source: HTML living standard, 9.2.6. */
 void event_put_sse(struct text *t, const char *line, size_t n);
 

@@ -174,6 +174,19 @@ static bool take_member(struct walk *w, struct text *key, struct text *value)
 	return *w->p == '"' ? take_string(w, value) : take_raw(w, value);
 }
 
+bool event_get(const char *line, size_t n, const char *key, struct text *t)
+{
+	auto_text struct text name = { 0 }, value = { 0 };
+	struct walk w = { line, line + n };
+
+	while (take_member(&w, &name, &value))
+		if (strcmp(text_string(&name), key) == 0) {
+			text_put_bytes(t, text_string(&value), value.n);
+			return true;
+		}
+	return false;
+}
+
 static bool is_one_of(const char *key, const char *const *list)
 {
 	while (*list && strcmp(key, *list) != 0)

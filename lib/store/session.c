@@ -277,7 +277,7 @@ int store_session_lock(struct store_session *s, struct fault *f)
 	return 0;
 }
 
-int store_session_is_live(struct store_session *s, bool *ret_live, struct fault *f)
+int store_session_is_live(const struct store_session *s, bool *ret_live, struct fault *f)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	auto_fd int fd = openat(s->dir, "lock", O_RDWR | O_NOFOLLOW | O_CLOEXEC);

@@ -128,7 +128,7 @@ enum { STORE_LOCKED = 1 };
 int store_session_lock(struct store_session *s, struct fault *f);
 
 /* Whether another open file holds the lock: a supervisor lives. Takes nothing. Faults: SYSTEM. */
-int store_session_is_live(struct store_session *s, bool *ret_live, struct fault *f);
+int store_session_is_live(const struct store_session *s, bool *ret_live, struct fault *f);
 
 /* Reads or replaces status.json. Faults: SYSTEM, FORMAT. */
 int store_status_read(struct store_session *s, struct fault *f);

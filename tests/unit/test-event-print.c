@@ -169,6 +169,21 @@ static void text_of_damaged_lines(void **state)
 		}
 }
 
+static void members_are_found(void **state)
+{
+	auto_text struct text t = { 0 }, line = { 0 };
+
+	(void)state;
+	text_format(&line, "%s,\"a\":{\"status\":\"x\"},\"status\":\"runn\\u0069ng\",\"n\":12}", head);
+	assert_true(event_get(line.data, line.n, "status", &t));
+	assert_string_equal(t.data, "running");
+	assert_true(event_get(line.data, line.n, "n", &t));
+	assert_string_equal(t.data, "running12");
+	assert_false(event_get(line.data, line.n, "none", &t));
+	assert_false(event_get("", 0, "a", &t));
+	assert_string_equal(t.data, "running12");
+}
+
 static void every_type_has_a_name(void **state)
 {
 	(void)state;
@@ -191,6 +206,7 @@ int main(void)
 		cmocka_unit_test(text_makes_controls_visible),
 		cmocka_unit_test(text_decodes_surrogates_and_stops_at_damage),
 		cmocka_unit_test(text_of_damaged_lines),
+		cmocka_unit_test(members_are_found),
 		cmocka_unit_test(every_type_has_a_name),
 	};
 
