@@ -44,6 +44,7 @@ const state = {
     wake: null,         // ends the wait of a cell
     nLogs: 0,
     answer: [],
+    listeners: [],
 };
 
 // ---- Answers -----------------------------------------------------------------------------------
@@ -362,14 +363,24 @@ function prepare() {
     }
     process.exit = exit;
     process.reallyExit = exit;
-    // A listener of the user's has taken the signal away from the watchdog: take it back.
-    if (watchdog !== null && state.nListeners !== process.listenerCount('SIGINT')) {
-        state.nListeners = process.listenerCount('SIGINT');
-        watchdog.stopSigintWatchdog();
-        watchdog.startSigintWatchdog();
-    }
+    takeListeners();
     globalThis.require = createRequire();
     takeInterrupt();
+}
+
+// A listener of the user's takes the signal away from the watchdog; it gets it between cells only.
+function takeListeners() {
+    if (watchdog === null || process.listenerCount('SIGINT') === 0) return;
+    state.listeners = process.rawListeners('SIGINT');
+    process.removeAllListeners('SIGINT');
+    watchdog.stopSigintWatchdog();
+    watchdog.startSigintWatchdog();
+}
+
+function putListeners() {
+    const listeners = state.listeners.splice(0);
+    if (listeners.length === 0) return;
+    for (const listener of listeners) process.on('SIGINT', listener);
 }
 
 function onUncaught(error) {
@@ -449,6 +460,7 @@ async function runCell({ source, cwd, pairs }) {
     await flush();
     process.exitCode = undefined;
     restore();
+    putListeners();
     return outcome;
 }
 
@@ -516,7 +528,6 @@ function serve() {
 function setUp() {
     openSession();
     armWatchdog();
-    state.nListeners = process.listenerCount('SIGINT');
     process.argv = [process.execPath];
     process.exit = exit;
     globalThis.module = new Module('cell');

@@ -45,11 +45,14 @@ __sbx_finish() {
 	local status said=() line lost=()
 	__sbx_child=$!
 	[[ -z $__sbx_hit ]] || kill -INT -- "-$__sbx_child"
+	# wait also returns after a trap, and when the job stops, which nobody could continue. (wait -f
+	# would ignore that, but bash 5.2 spins in it when a trap has reaped the job.)
 	while :; do
-		local hit=$__sbx_hit
-		wait ${__sbx_wait:+"$__sbx_wait"} "$__sbx_child"
+		wait "$__sbx_child"
 		status=$?
-		[[ $hit == "$__sbx_hit" ]] && break
+		((status > 128)) || break
+		kill -0 "$__sbx_child" || break
+		((status < 147 || status > 150)) || kill -CONT -- "-$__sbx_child"
 	done
 	__sbx_child=''
 	while IFS= read -r line; do
@@ -148,7 +151,7 @@ __sbx_trap() {
 		return
 	fi
 	if (($# == 0)) || [[ $1 == -[pP]* ]]; then
-		[[ -z ${__sbx_exit-} ]] || builtin printf 'trap -- %q EXIT\n' "$__sbx_exit"
+		[[ -z ${__sbx_exit-} ]] || builtin printf 'trap -- %s EXIT\n' "${__sbx_exit@Q}"
 		# shellcheck disable=SC2064
 		builtin trap "$@" | while IFS= builtin read -r __sbx_line; do
 			[[ $__sbx_line == *__sbx_* ]] || builtin printf '%s\n' "$__sbx_line"
@@ -182,7 +185,7 @@ __sbx_leave() {
 	builtin unset -f trap
 	[[ -z ${FUNCNAME[1]-} ]] || __sbx_drop_locals
 	__sbx_restore
-	__sbx_find_readonly
+	__sbx_find_names
 	{ __sbx_dump; } >|"$__sbx_new" && builtin printf 'state\n' >>"$__sbx_report"
 	if [[ -n ${__sbx_exit-} ]]; then
 		(builtin exit "$__sbx_status")
@@ -212,13 +215,19 @@ __sbx_restore() {
 	[[ -n ${__sbx_inside-} && $PWD == "$__sbx_inside" ]] || __sbx_home=$PWD
 }
 
-__sbx_find_readonly() {
-	__sbx_readonly=()
+# What a list of names is needed of beforehand. No pipe, no substitution: forks may be denied.
+__sbx_find_names() {
+	__sbx_readonly=() __sbx_exported=()
 	builtin readonly -p >|"$__sbx_new"
 	builtin mapfile -t __sbx_lines <"$__sbx_new"
 	for __sbx_rest in "${__sbx_lines[@]}"; do
 		__sbx_rest=${__sbx_rest#declare -* }
 		__sbx_readonly[${__sbx_rest%%=*}]=1
+	done
+	builtin declare -Fx >|"$__sbx_new"
+	builtin mapfile -t __sbx_lines <"$__sbx_new"
+	for __sbx_rest in "${__sbx_lines[@]}"; do
+		__sbx_exported+=("${__sbx_rest##* }")
 	done
 }
 
@@ -249,19 +258,22 @@ __sbx_dump() {
 	done
 	builtin umask -p
 	builtin printf 'cd -- %q\n' "$__sbx_home"
-	__sbx_dump_options
 	builtin alias -p
+	__sbx_dump_options
 	builtin unset -f "${__sbx_functions[@]}"
 	builtin declare -f
-	builtin declare -F
+	for __sbx_name in "${__sbx_exported[@]}"; do
+		builtin printf 'builtin export -f %s\n' "$__sbx_name"
+	done
+	[[ :$__sbx_shopt: != *:expand_aliases:* ]] || builtin printf 'builtin shopt -s expand_aliases\n'
 	builtin printf '__sbx_loaded=1\n'
 }
 
-# First, because extglob changes what a function may contain.
+# First, because extglob changes what a function may contain; but aliases would change a function.
 __sbx_dump_shopts() {
 	builtin local IFS=:
 	for __sbx_name in $__sbx_shopt; do
-		[[ :$__sbx_base_shopt: == *:$__sbx_name:* ]] || builtin printf 'shopt -s %s\n' "$__sbx_name"
+		[[ :$__sbx_base_shopt:expand_aliases: == *:$__sbx_name:* ]] || builtin printf 'shopt -s %s\n' "$__sbx_name"
 	done
 	for __sbx_name in $__sbx_base_shopt; do
 		[[ :$__sbx_shopt: == *:$__sbx_name:* ]] || builtin printf 'shopt -u %s\n' "$__sbx_name"
@@ -306,7 +318,6 @@ __sbx_start() {
 	__sbx_open "$pad"; __sbx_fd_b=$__sbx_fd __sbx_new=/proc/$$/fd/$__sbx_fd
 	__sbx_open "$pad"; __sbx_fd_r=$__sbx_fd __sbx_report=/proc/$$/fd/$__sbx_fd
 	exec {__sbx_out}>&1 {__sbx_err}>&2 >/dev/null 2>&1
-	((BASH_VERSINFO[0] < 5)) || __sbx_wait=-f
 	# shellcheck disable=SC2016 # expanded by eval
 	printf -v letters ' "${!%s@}"' _ {a..z} {A..Z}
 	eval "__sbx_list() { __sbx_names=($letters); }"
