@@ -28,11 +28,12 @@ static const struct opt opts[] = {
 
 static const struct create_args defaults = { .ask = ASK_DEFAULTS };
 
-static void print_plan(struct cmd_env *env, const struct session_spec *spec)
+static void print_plan(struct cmd_env *env, struct session_spec *spec)
 {
 	auto_text struct text t = { 0 };
 	struct jail_spec jail;
 
+	strcpy(spec->id, "dry-run");
 	spec_jail(spec, env->store.id_base, &jail);
 	jail_plan_print(&jail, &t);
 	puts(text_string(&t));

@@ -209,7 +209,7 @@ static int check_choice(const struct operand *a, const char *word, struct fault 
 	if (!a->choices)
 		return 0;
 	const char *near = near_find(word, a->choices, n);
-	return fault_set(f, FAULT_USAGE, 0, "'%.40s' is no %s%s%s%s", word, a->name,
+	return fault_set(f, FAULT_USAGE, 0, "'%.40s' is none of %s%s%s%s", word, a->name,
 		near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
@@ -312,13 +312,5 @@ void opt_help(const struct cmd *c, FILE *out)
 	EACH_OPT(o, c)
 		help_option(o, out);
 	fprintf(out, "%-*s%s\n", HELP_LEFT, "  -h, --help", "show this text");
-	EACH_OPERAND(a, c) {
-		if (!a->choices)
-			continue;
-		fprintf(out, "\n%s is one of ", a->name);
-		for (int i = 0; a->choices[i]; i++)
-			fprintf(out, "%s%s", i ? ", " : "", a->choices[i]);
-		fputs("\n", out);
-	}
 	fprintf(out, "\nThe manual page " SBX_PROGRAM "-%s(1) has the details.\n", c->name);
 }

@@ -58,7 +58,8 @@ struct opt {
 };
 
 struct operand {
-	const char *name; /* NULL ends the table; the row with COMP_PROGRAM begins the program */
+	const char *name; /* NULL ends the table; the row with COMP_PROGRAM begins the program; with
+	                     choices they are the name: "list|rm" */
 	unsigned min, max; /* UINT_MAX: any number */
 	enum complete complete;
 	const char *const *choices; /* the only words allowed, or NULL */

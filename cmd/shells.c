@@ -33,7 +33,7 @@ static const char bash_begin[] =
 	"# bash completion for " P "; written by '" P " __gen bash'\n"
 	"_" P "() {\n"
 	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} cmd=${COMP_WORDS[1]}\n"
-	"\tlocal valued='' n=0 i\n"
+	"\tlocal valued='' ended='' n=0 i\n"
 	"\tCOMPREPLY=()\n"
 	"\t# bash takes --a=b for three words.\n"
 	"\tif [[ $cur == = ]]; then\n"
@@ -47,7 +47,7 @@ static const char bash_count[] =
 	"\tesac\n"
 	"\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
 	"\t\tcase ${COMP_WORDS[i]} in\n"
-	"\t\t--) cur=./${cur#./} ;;\n"
+	"\t\t--) ended=1 ;;\n"
 	"\t\t-?*)\n"
 	"\t\t\t[[ $valued == *\" ${COMP_WORDS[i]} \"* ]] && i=$((i + 1))\n"
 	"\t\t\t[[ ${COMP_WORDS[i]} == = ]] && i=$((i + 1))\n"
@@ -69,11 +69,9 @@ static void bash_offer(enum complete kind, const char *const *choices, const cha
 			kind == COMP_SESSION ? "session" : "runtime");
 	} else if (kind == COMP_COLUMNS) {
 		fprintf(out, "%s-W \"$(" P " __complete columns %s)\" -- \"$cur\")", offer, name);
-	} else if (kind == COMP_FILE || kind == COMP_DIR || kind == COMP_PROGRAM) {
+	} else {
 		fprintf(out, "%s-%c -- \"$cur\")", offer,
 			kind == COMP_DIR ? 'd' : kind == COMP_FILE ? 'f' : 'c');
-	} else {
-		fputs(":", out);
 	}
 }
 
@@ -93,26 +91,48 @@ static void bash_valued(FILE *out)
 	}
 }
 
+static void bash_pattern(const struct cmd *c, const struct opt *o, const char *before, FILE *out)
+{
+	fprintf(out, "%s%s,--%s", before, c->name, o->name);
+	if (o->letter)
+		fprintf(out, "|%s,-%c", c->name, o->letter);
+}
+
+/* Nothing can be offered for these; what follows them is no operand either. */
+static void bash_free_values(const struct cmd *c, FILE *out)
+{
+	const char *before = "\t";
+
+	EACH_OPT(o, c) {
+		if (o->type == OPT_TYPE_FLAG || o->choices || o->complete != COMP_NONE)
+			continue;
+		bash_pattern(c, o, before, out);
+		before = "|";
+	}
+	if (*before == '|')
+		fputs(") return ;;\n", out);
+}
+
 static void bash_values(FILE *out)
 {
 	fputs("\tcase $cmd,$prev in\n", out);
-	EACH_CMD(c)
+	EACH_CMD(c) {
 		EACH_OPT(o, c) {
-			if (o->type == OPT_TYPE_FLAG)
+			if (!o->choices && o->complete == COMP_NONE)
 				continue;
-			fprintf(out, "\t%s,--%s", c->name, o->name);
-			if (o->letter)
-				fprintf(out, "|%s,-%c", c->name, o->letter);
+			bash_pattern(c, o, "\t", out);
 			fputs(") ", out);
 			bash_offer(o->complete, o->choices, c->name, out);
 			fputs("; return ;;\n", out);
 		}
+		bash_free_values(c, out);
+	}
 	fputs("\tesac\n", out);
 }
 
 static void bash_options(FILE *out)
 {
-	fputs("\tif [[ $cur == -* ]]; then\n\t\tcase $cmd in\n", out);
+	fputs("\tif [[ $cur == -* && ! $ended ]]; then\n\t\tcase $cmd in\n", out);
 	EACH_CMD(c) {
 		fprintf(out, "\t\t%s) mapfile -t COMPREPLY < <(compgen -W '", c->name);
 		EACH_OPT(o, c)
@@ -122,19 +142,32 @@ static void bash_options(FILE *out)
 	fputs("\t\tesac\n\t\treturn\n\tfi\n", out);
 }
 
+static void bash_operand(const struct cmd *c, const struct operand *a, unsigned at, FILE *out)
+{
+	bool many = a->max == UINT_MAX, program = a->complete == COMP_PROGRAM;
+
+	if (!a->choices && a->complete == COMP_NONE)
+		return;
+	if (many && !program)
+		fprintf(out, "\t%s,*) ", c->name);
+	else
+		fprintf(out, "\t%s,%u) ", c->name, at);
+	bash_offer(a->complete, a->choices, c->name, out);
+	fputs(" ;;\n", out);
+	if (!many || !program)
+		return;
+	fprintf(out, "\t%s,*) ", c->name);
+	bash_offer(COMP_FILE, NULL, c->name, out);
+	fputs(" ;;\n", out);
+}
+
 static void bash_operands(FILE *out)
 {
 	fputs("\tcase $cmd,$n in\n", out);
 	EACH_CMD(c) {
-		unsigned n = 0;
-		EACH_OPERAND(a, c) {
-			if (a->max == UINT_MAX)
-				fprintf(out, "\t%s,*) ", c->name);
-			else
-				fprintf(out, "\t%s,%u) ", c->name, n++);
-			bash_offer(a->complete, a->choices, c->name, out);
-			fputs(" ;;\n", out);
-		}
+		unsigned at = 0;
+		EACH_OPERAND(a, c)
+			bash_operand(c, a, at++, out);
 	}
 	fputs("\tesac\n}\ncomplete -F _" P " " P "\n", out);
 }
@@ -192,21 +225,22 @@ static void zsh_option(const struct cmd *c, const struct opt *o, FILE *out)
 	fputs("' \\\n", out);
 }
 
+/* "(-)": from here on no option is ours. */
 static void zsh_operands(const struct cmd *c, FILE *out)
 {
 	unsigned n = 1;
-	bool program = false;
 
 	EACH_OPERAND(a, c) {
-		program |= c->runs_program && a->complete == COMP_PROGRAM;
-		fprintf(out, " \\\n\t\t'%s", program ? "(-)" : "");
-		if (a->max == UINT_MAX)
-			fprintf(out, "*:%s%s:", program ? ":" : "", a->name);
+		bool program = c->runs_program && a->complete == COMP_PROGRAM;
+		fputs(" \\\n\t\t'", out);
+		if (program)
+			fprintf(out, "(-)%u:%s:_command_names -e' \\\n\t\t'(-)*::%s:_normal", n++, a->name,
+				a->name);
+		else if (a->max > 1)
+			fprintf(out, "*:%s:", a->name);
 		else
 			fprintf(out, "%u:%s%s:", n++, a->min ? "" : ":", a->name);
-		if (program && a->complete != COMP_PROGRAM)
-			fputs("_normal", out);
-		else
+		if (!program)
 			zsh_action(a->complete, a->choices, c->name, out);
 		fputc('\'', out);
 	}

@@ -43,7 +43,7 @@ static const struct operand two[] = {
 	{ .name = "ONE", .min = 1, .max = 1 }, { .name = "MORE", .min = 0, .max = 2 }, { 0 },
 };
 static const struct operand action[] = {
-	{ .name = "ACTION", .min = 1, .max = 1, .choices = actions },
+	{ .name = "list|rm", .min = 1, .max = 1, .choices = actions },
 	{ .name = "SESSION", .min = 0, .max = 1, .complete = COMP_SESSION }, { 0 },
 };
 static const struct operand exec_operands[] = {
@@ -184,7 +184,7 @@ static void wrong_lines_say_what_is_wrong(void **state)
 		{ &plain, "", "ONE is missing" },
 		{ &plain, "1 2 3 4", "'4' is one operand too many" },
 		{ &plain, "-- --flag 2 3 --text", "'--text' is one operand too many" },
-		{ &acting, "lst s", "'lst' is no ACTION; did you mean list?" },
+		{ &acting, "lst s", "'lst' is none of list|rm; did you mean list?" },
 		{ &running, "-f", "COMMAND is missing" },
 		{ &running, "-f --", "COMMAND is missing" },
 		{ &exec, "s --flga ls", "--flga: no such option; did you mean --flag?" },
