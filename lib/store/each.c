@@ -55,16 +55,25 @@ static int compare(const void *a, const void *b)
 	return strcmp(x->id, y->id);
 }
 
-/* [s] A directory that is being made is a session long before this. */
-enum { HALF_MADE_S = 60 };
+/* [s] A directory that is being made has its lock long before this. */
+enum { HALF_MADE_S = 2 };
 
 static void trash_half_made(struct store *st, int sessions, const char *name)
 {
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	char path[2 * ID_TEXT];
 	struct stat s;
 	struct fault f;
 
-	if (!id_is_valid(name + 1) || fstatat(sessions, name, &s, AT_SYMLINK_NOFOLLOW) < 0 ||
-		time(NULL) - s.st_mtim.tv_sec < HALF_MADE_S)
+	if (!id_is_valid(name + 1) || fstatat(sessions, name, &s, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	snprintf(path, sizeof path, "%.*s/lock", ID_TEXT, name);
+	auto_fd int fd = openat(sessions, path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	bool is_held = fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+	/* Its file is there a moment before the lock is, events/ a moment after. */
+	snprintf(path, sizeof path, "%.*s/events", ID_TEXT, name);
+	bool was_held = fd >= 0 && faccessat(sessions, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	if (is_held || (!was_held && time(NULL) - s.st_mtim.tv_sec < HALF_MADE_S))
 		return;
 	store_trash(st, sessions, name, name, &f);
 }
