@@ -152,10 +152,8 @@ enum { RESULT_SHOWN = 1 };
 
 static int on_reply(struct client *c, struct session_reply *r, struct fault *f)
 {
-	int e = session_reply(c->conn, r, f);
+	int e;
 
-	if (e < 0)
-		return e;
 	switch (r->kind) {
 	case SESSION_REPLY_OUTPUT:
 		return put(c, r->stream == 2 ? 2 : 1, r->data, r->n, f);
@@ -183,7 +181,9 @@ static int follow(struct client *c, struct session_reply *r, struct fault *f)
 		if (e < 0 && errno != EINTR)
 			return fault_set(f, FAULT_SYSTEM, errno, "poll");
 		if (e > 0 && p[0].revents) {
-			e = on_reply(c, r, f);
+			e = session_reply(c->conn, r, f);
+			if (e > 0)
+				e = on_reply(c, r, f);
 			if (e)
 				return e;
 		}
@@ -197,7 +197,17 @@ static int follow(struct client *c, struct session_reply *r, struct fault *f)
 	}
 }
 
-int drive_run(const struct drive *d, int conn, struct exec_request *q, struct fault *f)
+static int send_request(struct client *c, struct store_session *s, const struct exec_request *q,
+	struct session_reply *r, struct fault *f)
+{
+	if (!s)
+		return session_request_exec(c->conn, q, f);
+	int e = session_exec(s, q, &c->conn, r, f);
+	return e < 0 ? e : on_reply(c, r, f);
+}
+
+int drive_run(const struct drive *d, struct store_session *s, int conn, struct exec_request *q,
+	struct fault *f)
 {
 	struct client c = { .d = d, .conn = conn };
 	struct session_reply r = { 0 };
@@ -206,15 +216,17 @@ int drive_run(const struct drive *d, int conn, struct exec_request *q, struct fa
 	signal(SIGPIPE, SIG_IGN);
 	if (d->tty)
 		get_size(q);
-	int e = session_request_exec(conn, q, f);
-	if (e < 0)
-		return e;
 	c.signals = open_signals(&old);
-	make_raw(&c);
-	e = follow(&c, &r, f);
-	restore(&c);
+	int e = send_request(&c, s, q, &r, f);
+	if (!e) {
+		make_raw(&c);
+		e = follow(&c, &r, f);
+		restore(&c);
+	}
 	close(c.signals);
 	sigprocmask(SIG_SETMASK, &old, NULL);
+	if (s && c.conn >= 0)
+		close(c.conn);
 	int code = e == RESULT_SHOWN ? (int)r.exit_code : e;
 	session_reply_done(&r);
 	return code;

@@ -78,8 +78,11 @@ void drive_init(struct drive *d, const char *command, const struct drive_args *a
 
 /*
  * drive_run - sends the request and stays until it has ended
+ * @s:     the session, NULL where conn is a connection to it already
+ * @conn:  -1, or the connection
  *
  * Returns: the exit code, or negative.
  * Faults:  whatever the supervisor said; SYSTEM it is gone.
  */
-int drive_run(const struct drive *d, int conn, struct exec_request *q, struct fault *f);
+int drive_run(const struct drive *d, struct store_session *s, int conn, struct exec_request *q,
+	struct fault *f);

@@ -132,16 +132,13 @@ static int run(struct cmd_env *env, const void *p, struct fault *f)
 	struct drive_code own = { 0 };
 	struct exec_request q;
 	struct drive d;
-	auto_fd int conn = -1;
 
 	if (!env->has_session && !a->request)
 		return fault_set(f, FAULT_USAGE, 0, "SESSION is missing");
 	int r = build(env, a, &own, &body, &q, f);
-	if (!r)
-		r = session_connect(&env->session, &conn, f);
 	if (!r) {
 		drive_init(&d, "exec", &a->drive);
-		r = drive_run(&d, conn, &q, f);
+		r = drive_run(&d, &env->session, -1, &q, f);
 	}
 	drive_request_done(&own);
 	exec_ask_done(&body);

@@ -45,7 +45,7 @@ static int run_in(struct cmd_env *env, const struct run_args *a, struct exec_req
 	env->has_session = true;
 	q->flags |= EXEC_LAST;
 	drive_init(&d, "run", &a->drive);
-	return drive_run(&d, conn, q, f);
+	return drive_run(&d, NULL, conn, q, f);
 }
 
 static int run(struct cmd_env *env, const void *p, struct fault *f)

@@ -60,9 +60,12 @@ static void on_ready(struct super *s, const struct jail_event *ev)
 	/* What is there now is the baseline of the first scan. Init has attached the idmapped
 	 * lower on low by now, but only in its own namespace: here it is the plain directory. */
 	changes_scan(s->changes, s->up_fd, s->lower_fd, NULL, &f);
-	for (struct conn *c = s->conns; c; c = c->next)
+	/* An answered connection is freed. */
+	for (struct conn *c = s->conns, *next; c; c = next) {
+		next = c->next;
 		if (c->waits_ready)
 			conn_done(c, NULL);
+	}
 }
 
 static void on_spare(struct super *s, struct jail_exec *x)
@@ -184,6 +187,7 @@ static int start_jail(struct super *s, struct fault *f)
 	int r = jail_start(&js, &s->jail, f);
 	if (r < 0)
 		return r;
+	s->disk.tree = jail_pid(s->jail);
 	loop_add(&s->loop, &s->jail_source, jail_fd(s->jail), POLLIN, on_jail, s);
 	r = start_cgroup(s, f);
 	if (r < 0)

@@ -1,10 +1,24 @@
 /* The client's side of a connection: requests out, replies in. */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/frame.h"
 #include "base/limits.h"
 #include "session/wire.h"
+
+static const char gone_text[] = "the session's supervisor is gone";
+
+static int gone(struct fault *f, int sysno)
+{
+	return fault_set(f, FAULT_SYSTEM, sysno, "%s", gone_text);
+}
+
+/* Whether a fault is this one: the other side hung up without a word. */
+static bool session_is_gone(const struct fault *f)
+{
+	return f->kind == FAULT_SYSTEM && !strncmp(f->text, gone_text, sizeof gone_text - 1);
+}
 
 static int post(int conn, enum wire_type type, const struct text *t, struct fault *f)
 {
@@ -12,9 +26,7 @@ static int post(int conn, enum wire_type type, const struct text *t, struct faul
 		return fault_set(f, FAULT_LIMIT, 0, "the request is longer than %llu MiB",
 			LIMIT_REQUEST_BYTES / MIB);
 	int r = msg_send(conn, type, t ? t->data : NULL, t ? t->n : 0, NULL, 0);
-	if (r < 0)
-		return fault_set(f, FAULT_SYSTEM, -r, "the session's supervisor is gone");
-	return 0;
+	return r < 0 ? gone(f, -r) : 0;
 }
 
 int session_request_exec(int conn, const struct exec_request *r, struct fault *f)
@@ -75,9 +87,7 @@ int session_stdin(int conn, const void *p, size_t n, struct fault *f)
 {
 	int r = msg_send(conn, WIRE_STDIN, p, n, NULL, 0);
 
-	if (r < 0)
-		return fault_set(f, FAULT_SYSTEM, -r, "the session's supervisor is gone");
-	return 0;
+	return r < 0 ? gone(f, -r) : 0;
 }
 
 int session_cancel(int conn, struct fault *f)
@@ -99,6 +109,31 @@ int session_resize(int conn, uint16_t rows, uint16_t columns, struct fault *f)
 
 	frame_put_u32(&t, (uint32_t)rows << 16 | columns);
 	return post(conn, WIRE_RESIZE, &t, f);
+}
+
+enum { EXEC_TRIES = 5 };
+
+int session_exec(struct store_session *s, const struct exec_request *q, int *ret_conn,
+	struct session_reply *ret, struct fault *f)
+{
+	int r = -1, conn = -1;
+
+	for (int i = 0; i < EXEC_TRIES; i++) {
+		r = session_connect(s, &conn, f);
+		if (r < 0)
+			return r;
+		r = session_request_exec(conn, q, f);
+		if (!r)
+			r = session_reply(conn, ret, f);
+		if (r > 0) {
+			*ret_conn = conn;
+			return 0;
+		}
+		close(conn);
+		if (!session_is_gone(f))
+			return r;
+	}
+	return r;
 }
 
 void session_reply_done(struct session_reply *r)
@@ -142,7 +177,7 @@ int session_reply(int conn, struct session_reply *ret, struct fault *f)
 	int got = msg_receive(conn, MSG_TRUSTED, &m);
 	*ret = (struct session_reply){ .body = m.room };
 	if (got <= 0)
-		return fault_set(f, FAULT_SYSTEM, -got, "the session's supervisor is gone");
+		return gone(f, -got);
 	struct frame r = { m.body, m.n };
 	if (m.type < WIRE_ACCEPTED || m.type > WIRE_FAULT)
 		return fault_set(f, FAULT_BUG, 0, "the supervisor sent message %u", m.type);

@@ -207,17 +207,16 @@ static void context_dead(struct context *c, int status)
 	exec_start_waiting(s);
 }
 
-static void on_context_control(void *owner, short revents)
+/* Takes one event of the exec-init; false when there is none. */
+static bool take_control(struct context *c)
 {
-	struct context *c = owner;
 	struct jail_exec_event ev;
 	struct fault f;
 
-	(void)revents;
 	if (jail_exec_read(c->x, &ev, &f) < 0) {
 		jail_exec_kill(c->x);
 		loop_remove(&c->s->loop, &c->control);
-		return;
+		return false;
 	}
 	if (ev.kind == JAIL_EXEC_FAILED && c->starter) {
 		struct exec *e = c->starter;
@@ -230,6 +229,13 @@ static void on_context_control(void *owner, short revents)
 	} else if (ev.kind == JAIL_EXEC_DEAD) {
 		loop_remove(&c->s->loop, &c->control);
 	}
+	return ev.kind != JAIL_EXEC_NONE;
+}
+
+static void on_context_control(void *owner, short revents)
+{
+	(void)revents;
+	take_control(owner);
 }
 
 void cell_reaped(struct super *s, uint32_t number)
@@ -238,8 +244,8 @@ void cell_reaped(struct super *s, uint32_t number)
 		struct context *c = &s->contexts[i];
 		if (c->phase == CONTEXT_DEAD || jail_exec_number(c->x) != number)
 			continue;
-		if (c->control.ready)
-			on_context_control(c, 0);
+		while (c->phase != CONTEXT_DEAD && c->control.ready && take_control(c))
+			;
 		if (c->phase != CONTEXT_DEAD)
 			context_dead(c, SIGKILL);
 		return;

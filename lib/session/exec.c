@@ -316,21 +316,20 @@ static void on_started(struct exec *e, struct jail_exec_event *ev)
 		exec_write_input(e);
 }
 
-static void on_control(void *owner, short revents)
+/* Takes one event of the exec-init; false when there is none. */
+static bool take_control(struct exec *e)
 {
-	struct exec *e = owner;
 	struct jail_exec_event ev;
 	struct fault f;
 
-	(void)revents;
 	if (jail_exec_read(e->x, &ev, &f) < 0) {
 		jail_exec_kill(e->x);
 		loop_remove(&e->s->loop, &e->control);
-		return;
+		return false;
 	}
 	switch (ev.kind) {
 	case JAIL_EXEC_NONE:
-		break;
+		return false;
 	case JAIL_EXEC_STARTED:
 		on_started(e, &ev);
 		break;
@@ -350,6 +349,13 @@ static void on_control(void *owner, short revents)
 		loop_remove(&e->s->loop, &e->control);
 		break;
 	}
+	return true;
+}
+
+static void on_control(void *owner, short revents)
+{
+	(void)revents;
+	take_control(owner);
 }
 
 void exec_reaped(struct super *s, uint32_t number, const struct jail_usage *usage)
@@ -361,9 +367,9 @@ void exec_reaped(struct super *s, uint32_t number, const struct jail_usage *usag
 		e->has_group = true;
 		if (e->phase == PHASE_ENDED)
 			return;
-		/* The last word may still be in the socket. */
-		if (e->control.ready)
-			on_control(e, 0);
+		/* Its last words may still be in the socket. */
+		while (e->phase != PHASE_ENDED && e->control.ready && take_control(e))
+			;
 		if (e->phase == PHASE_ENDED)
 			return;
 		e->cpu_us = usage->cpu_us;

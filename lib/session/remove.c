@@ -88,6 +88,17 @@ static int note_in_journal(struct store_session *s, enum event_type type, const 
 	return r;
 }
 
+/* The status names them unless the supervisor was killed before it could say so. */
+static void remove_groups(const struct store_session *s)
+{
+	struct fault f;
+
+	if (s->status.cgroup[0])
+		cgroup_remove_paths(s->status.cgroup, &f);
+	else
+		cgroup_remove_id(s->spec.id);
+}
+
 static int end_processes(struct store_session *s, enum wire_stop how, struct fault *f)
 {
 	auto_fd int conn = -1;
@@ -104,8 +115,7 @@ static int end_processes(struct store_session *s, enum wire_stop how, struct fau
 	if (r < 0)
 		return r;
 	/* Nobody lives now; a killed supervisor's groups may still be there. */
-	if (s->status.cgroup[0])
-		cgroup_remove_paths(s->status.cgroup, f);
+	remove_groups(s);
 	return 0;
 }
 
@@ -153,8 +163,7 @@ static int sweep_one(struct store_session *s, void *arg)
 	bool one_off = s->spec.class == CLASS_EPHEMERAL || s->status.state == STATE_CREATING;
 	if (!one_off || store_session_lock(s, &f) != 0)
 		return 0;
-	if (s->status.cgroup[0])
-		cgroup_remove_paths(s->status.cgroup, &f);
+	remove_groups(s);
 	store_session_remove(s, &f);
 	return 0;
 }

@@ -141,3 +141,14 @@ int cgroup_remove_paths(const char *paths, struct fault *f)
 {
 	return cgroup_remove_paths_on(&cgroup_host_real, paths, f);
 }
+
+void cgroup_remove_id(const char *id)
+{
+	/* Making them takes leftovers of the same name away, whatever hierarchies there are. */
+	const struct cgroup_limits all = { .cpu_milli = 1000, .memory_bytes = 1 << 30, .pids = 1000 };
+	struct cgroup *cg;
+	struct fault f;
+
+	if (cgroup_make(id, &all, &cg, &f) >= 0)
+		cgroup_remove(cg);
+}

@@ -68,5 +68,9 @@ void cgroup_child_remove(struct cgroup *cg, uint32_t n);
 void cgroup_paths(const struct cgroup *cg, char *buf, size_t room);
 int cgroup_remove_paths(const char *paths, struct fault *f);
 
+/* The same where it was not even written down: what a session of this id has below the
+ * caller's own group. */
+void cgroup_remove_id(const char *id);
+
 /* Removes the groups; retries EBUSY for at most 500 ms. Returns NULL. */
 struct cgroup *cgroup_remove(struct cgroup *cg);
