@@ -37,8 +37,8 @@ int doc_fail(const struct fmt_doc *doc, uint32_t line, uint32_t column, struct f
 	const char *format, ...) __attribute__((format(printf, 5, 6), cold));
 
 /* number = [ "-" ] int [ frac ] [ exp ], all of it. Source: RFC 8259 section 6. */
-bool is_json_number(const char *s, size_t n);
+bool doc_is_number(const char *s, size_t n);
 
 /* The two readers: fill doc->root. Faults: FORMAT, LIMIT. */
-int parse_json(struct fmt_doc *doc, const unsigned char *p, size_t n, struct fault *f);
-int parse_yaml(struct fmt_doc *doc, const unsigned char *p, size_t n, struct fault *f);
+int doc_parse_json(struct fmt_doc *doc, const unsigned char *p, size_t n, struct fault *f);
+int doc_parse_yaml(struct fmt_doc *doc, const unsigned char *p, size_t n, struct fault *f);

@@ -147,7 +147,7 @@ static int parse_string(struct reader *r, struct text *t)
 	}
 }
 
-bool is_json_number(const char *s, size_t n)
+bool doc_is_number(const char *s, size_t n)
 {
 	const char *end = s + n;
 
@@ -189,7 +189,7 @@ static int parse_word(struct reader *r, struct fmt_value *v)
 		v->kind = FMT_NULL;
 	else if ((n == 4 && !memcmp(s, "true", 4)) || (n == 5 && !memcmp(s, "false", 5)))
 		v->kind = FMT_BOOL;
-	else if (is_json_number(s, n))
+	else if (doc_is_number(s, n))
 		v->kind = FMT_NUMBER;
 	else
 		return fail(r, from, n ? "this is no JSON value" : "a value is missing");
@@ -271,7 +271,7 @@ static int parse_value(struct reader *r, unsigned depth, struct fmt_value **ret)
 	return e;
 }
 
-int parse_json(struct fmt_doc *doc, const unsigned char *p, size_t n, struct fault *f)
+int doc_parse_json(struct fmt_doc *doc, const unsigned char *p, size_t n, struct fault *f)
 {
 	struct reader r = { .doc = doc, .p = p, .end = p + n, .bol = p, .counted = p,
 		.line = 1, .n_counted = 1, .f = f };

@@ -50,7 +50,7 @@ static enum fmt_kind kind_of_plain(const char *s, size_t n)
 		return FMT_NULL;
 	if (!strcmp(s, "true") || !strcmp(s, "false"))
 		return FMT_BOOL;
-	return is_json_number(s, n) ? FMT_NUMBER : FMT_STRING;
+	return doc_is_number(s, n) ? FMT_NUMBER : FMT_STRING;
 }
 
 static int parse_scalar(struct reader *r, struct fmt_value *v)
@@ -169,7 +169,7 @@ static int parse_stream(struct reader *r)
 	return r->event.type == YAML_STREAM_END_EVENT ? 0 : fail(r, "a second document is refused");
 }
 
-int parse_yaml(struct fmt_doc *doc, const unsigned char *p, size_t n, struct fault *f)
+int doc_parse_yaml(struct fmt_doc *doc, const unsigned char *p, size_t n, struct fault *f)
 {
 	struct reader r = { .doc = doc, .f = f };
 

@@ -238,7 +238,8 @@ static void escapes_of_json(void **state)
 {
 	auto_doc struct fmt_doc *doc = NULL;
 	struct fault f;
-	static const char json[] = "{\"s\":\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00e9\\u20ac\\ud83d\\ude00\",\"z\":\"\\u0000x\"}";
+	static const char json[] = "{\"s\":\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00e9\\u20ac\\ud83d\\ude00\""
+				   ",\"z\":\"\\u0000x\"}";
 
 	(void)state;
 	assert_int_equal(fmt_parse_json("f", json, strlen(json), &doc, &f), 0);
