@@ -44,7 +44,8 @@ const state = {
     wake: null,         // ends the wait of a cell
     nLogs: 0,
     answer: [],
-    listeners: [],
+    listeners: [],      // of the user's, for SIGINT, while a cell runs
+    cwd: null,          // of globalThis.require
 };
 
 // ---- Answers -----------------------------------------------------------------------------------
@@ -156,7 +157,8 @@ let sunk;
 // The actual value behind an object of the inspector's.
 function unwrap(remote) {
     if (remote.objectId === undefined) {
-        if (remote.unserializableValue === undefined) return remote.subtype === 'null' ? null : remote.value;
+        if (remote.subtype === 'null') return null;
+        if (remote.unserializableValue === undefined) return remote.value;
         const text = remote.unserializableValue;
         return remote.type === 'bigint' ? BigInt(text.slice(0, -1)) : Number(text);
     }
@@ -358,13 +360,16 @@ function exit(code) {
 }
 
 function prepare() {
-    for (const [event, listener] of [['uncaughtException', onUncaught], ['unhandledRejection', onUncaught]]) {
-        if (!process.listeners(event).includes(listener)) process.on(event, listener);
+    for (const event of ['uncaughtException', 'unhandledRejection']) {
+        if (!process.listeners(event).includes(onUncaught)) process.on(event, onUncaught);
     }
     process.exit = exit;
     process.reallyExit = exit;
     takeListeners();
-    globalThis.require = createRequire();
+    if (state.cwd !== process.cwd()) {
+        state.cwd = process.cwd();
+        globalThis.require = createRequire();
+    }
     takeInterrupt();
 }
 
@@ -446,13 +451,13 @@ async function runCell({ source, cwd, pairs }) {
     state.exitCode = null;
     state.sources.set(state.nCells, source);
     state.sources.delete(state.nCells - SOURCES_MAX);
-    prepare();
     let restore;
     try {
         restore = override(cwd, pairs);
+        prepare();
     } catch (error) {
         say('error_name', 'CwdError');
-        say('error_value', `${cwd}: ${util.getSystemErrorMap?.().get(error.errno)?.[1] ?? error.message}`);
+        say('error_value', `${cwd}: ${util.getSystemErrorMap().get(error.errno)?.[1] ?? error}`);
         return ['error', 126];
     }
     state.active = true;
@@ -517,7 +522,8 @@ function serve() {
     };
     const socket = new net.Socket({ fd: COMMANDS, readable: true, writable: false });
     socket.on('data', (chunk) => {
-        for (let got = parser.next(chunk); got.value; got = parser.next(Buffer.alloc(0))) queue.push(got.value);
+        let cell = parser.next(chunk).value;
+        for (; cell; cell = parser.next(Buffer.alloc(0)).value) queue.push(cell);
         next();
     });
     parser.next();
@@ -532,7 +538,6 @@ function setUp() {
     process.exit = exit;
     globalThis.module = new Module('cell');
     globalThis.exports = globalThis.module.exports;
-    globalThis.require = createRequire();
     for (const name of Module.builtinModules) { // as in the REPL: fs, path, … without require
         if (name.startsWith('_') || name.includes('/') || name in globalThis) continue;
         Object.defineProperty(globalThis, name, {

@@ -16,7 +16,12 @@
 # line they read "bash: line 3: …", with the line of the cell.
 if [[ ${1-} != define ]]; then
 	# shellcheck disable=SC2016
-	exec "$BASH" -c '. "$1" define || exit 70; set --; while __sbx_read; do ( __sbx_enter; . "$__sbx_old" >/dev/null 2>&1; __sbx_arm; builtin eval "$__sbx_trace$__sbx_code"; { __sbx_status=$?; } 2>/dev/null ) & __sbx_finish; done' bash "$0"
+	{
+		loop='. "$1" define || exit 70; set --; while __sbx_read; do ( __sbx_enter; '
+		loop+='. "$__sbx_old" >/dev/null 2>&1; __sbx_arm; builtin eval "$__sbx_trace$__sbx_code"; '
+		loop+='{ __sbx_status=$?; } 2>/dev/null ) & __sbx_finish; done'
+	}
+	exec "$BASH" -c "$loop" bash "$0"
 fi
 
 # ---- Driver ------------------------------------------------------------------------------------
@@ -72,10 +77,11 @@ __sbx_answer() {
 		name=$__sbx_old __sbx_old=$__sbx_new __sbx_new=$name
 		for name; do ((n++ < 1000)) && __sbx_say lost "$name"; done
 	else
-		__sbx_say 'log warning' 'the shell of the cell was replaced or killed: variables, functions and directory are as before it'
+		__sbx_warn 'the shell of the cell was replaced or killed: variables, functions and directory' \
+			'are as before it'
 	fi
-	[[ $words != *' broken '* ]] || __sbx_say 'log warning' 'the state of the earlier cells could not be read completely'
-	[[ $words != *' name '* ]] || __sbx_say 'log warning' 'a variable with a name that bash cannot keep was left out of the environment'
+	[[ $words != *' broken '* ]] || __sbx_warn 'not all of the state of earlier cells could be read'
+	[[ $words != *' name '* ]] || __sbx_warn 'a variable was left out: bash cannot have its name'
 	if [[ $__sbx_hit == killed* ]] || { [[ -n $__sbx_hit ]] && ((status == 130)); }; then
 		word=interrupted
 	elif [[ $words == *' exit '* ]]; then
@@ -89,6 +95,10 @@ __sbx_answer() {
 __sbx_say() {
 	local LC_ALL=C
 	printf '%s %d\n%s' "$1" "${#2}" "$2" >&4
+}
+
+__sbx_warn() {
+	__sbx_say 'log warning' "$*"
 }
 
 __sbx_on_int() {
@@ -112,11 +122,10 @@ __sbx_enter() {
 	__sbx_level=$BASH_SUBSHELL
 }
 
-# The last step before the code: overrides, then the trap that hands the state back. The one on
-# INT is there because bash forgets a SIGINT when the command it waits for ends normally. An EXIT
-# inside a function sees the locals of that function, which are no part of the state.
+# The last step before the code: overrides, then the traps and the options of earlier cells. The
+# trap on INT is there because bash forgets a SIGINT when the command it waits for ends normally.
 __sbx_arm() {
-	builtin local pair name
+	builtin local __sbx_pair __sbx_name
 	[[ ! -s $__sbx_old || -n ${__sbx_loaded-} ]] || builtin printf 'broken\n' >>"$__sbx_report"
 	__sbx_home=$PWD
 	if [[ -n $__sbx_cwd ]]; then
@@ -127,19 +136,29 @@ __sbx_arm() {
 		__sbx_inside=$PWD
 	fi
 	__sbx_saved=()
-	for pair in "${__sbx_env[@]}"; do
-		name=${pair%%=*}
-		if [[ ! $name =~ ^[A-Za-z_][A-Za-z0-9_]*$ || $name == __sbx_* ]]; then
+	for __sbx_pair in "${__sbx_env[@]}"; do
+		__sbx_name=${__sbx_pair%%=*}
+		if [[ ! $__sbx_name =~ ^[A-Za-z_][A-Za-z0-9_]*$ || $__sbx_name == __sbx_* ]]; then
 			builtin printf 'name\n' >>"$__sbx_report"
 			continue
 		fi
-		__sbx_saved+=("$name" "${pair#*=}" "${!name+set}" "${!name-}")
-		builtin declare -gx "$name=${pair#*=}"
+		__sbx_saved+=("$__sbx_name" "${__sbx_pair#*=}" "${!__sbx_name+set}" "${!__sbx_name-}")
+		builtin declare -gx "$__sbx_name=${__sbx_pair#*=}"
 	done
 	trap() { __sbx_trap "$@"; }
-	builtin trap '{ __sbx_code=$?; [[ -z ${FUNCNAME-} ]] || builtin local -p >|"$__sbx_new"; __sbx_leave "$__sbx_code"; } {__sbx_err}>&2 2>/dev/null' EXIT
+	__sbx_set_traps
 	builtin trap 'builtin exit 130 # __sbx_' INT
 	builtin eval "${__sbx_options-}"
+}
+
+# The trap that hands the state back; an EXIT inside a function sees the locals of that function,
+# which are no part of the state.
+__sbx_set_traps() {
+	builtin trap '{
+		__sbx_code=$?
+		[[ -z ${FUNCNAME-} ]] || builtin local -p >|"$__sbx_new"
+		__sbx_leave "$__sbx_code"
+	} {__sbx_err}>&2 2>/dev/null # __sbx_' EXIT
 }
 
 # The cell's own trap on EXIT is kept apart from ours; it runs after the state is written, so that
@@ -152,10 +171,13 @@ __sbx_trap() {
 	fi
 	if (($# == 0)) || [[ $1 == -[pP]* ]]; then
 		[[ -z ${__sbx_exit-} ]] || builtin printf 'trap -- %s EXIT\n' "${__sbx_exit@Q}"
+		builtin trap - EXIT # not to be shown
+		__sbx_signal=$(builtin trap -p INT)
+		[[ $__sbx_signal != *__sbx_* ]] || builtin trap - INT
 		# shellcheck disable=SC2064
-		builtin trap "$@" | while IFS= builtin read -r __sbx_line; do
-			[[ $__sbx_line == *__sbx_* ]] || builtin printf '%s\n' "$__sbx_line"
-		done
+		builtin trap "$@"
+		[[ $__sbx_signal != *__sbx_* ]] || builtin trap 'builtin exit 130 # __sbx_' INT
+		__sbx_set_traps
 		return
 	fi
 	(($# > 1)) || builtin set -- - "$1"
@@ -238,23 +260,19 @@ __sbx_dump() {
 	__sbx_list
 	# shellcheck disable=SC2154 # set by __sbx_list
 	for __sbx_name in "${__sbx_names[@]}"; do
+		[[ $__sbx_name != __sbx_* && -z ${__sbx_skipped[$__sbx_name]-} ]] || continue
 		__sbx_seen[$__sbx_name]=1
-		case $__sbx_name in
-		__sbx_* | BASH | BASH_[A-DF-Z]* | BASHOPTS | BASHPID | COMP_* | DIRSTACK | EPOCH* | EUID | FUNCNAME | \
-			GROUPS | HISTCMD | LINENO | PIPESTATUS | PPID | PWD | RANDOM | SECONDS | SHELLOPTS | SHLVL | SRANDOM | UID | _) ;;
-		*)
-			if [[ -n ${__sbx_readonly[$__sbx_name]-} ]]; then
-				builtin printf 'lost %s\n' "$__sbx_name" >>"$__sbx_report"
-				builtin printf 'unset -v %s\n' "$__sbx_name"
-			else
-				__sbx_kept+=("$__sbx_name")
-			fi
-			;;
-		esac
+		if [[ -z ${__sbx_readonly[$__sbx_name]-} ]]; then
+			__sbx_kept+=("$__sbx_name")
+		else
+			builtin printf 'lost %s\n' "$__sbx_name" >>"$__sbx_report"
+			builtin printf 'unset -v %s\n' "$__sbx_name"
+		fi
 	done
 	builtin declare -p "${__sbx_kept[@]}"
 	for __sbx_name in "${__sbx_base[@]}"; do
-		[[ -n ${__sbx_seen[$__sbx_name]-} ]] || builtin printf 'unset -v %s\n' "$__sbx_name"
+		[[ -z ${__sbx_skipped[$__sbx_name]-}${__sbx_seen[$__sbx_name]-} ]] || continue
+		builtin printf 'unset -v %s\n' "$__sbx_name"
 	done
 	builtin umask -p
 	builtin printf 'cd -- %q\n' "$__sbx_home"
@@ -273,7 +291,8 @@ __sbx_dump() {
 __sbx_dump_shopts() {
 	builtin local IFS=:
 	for __sbx_name in $__sbx_shopt; do
-		[[ :$__sbx_base_shopt:expand_aliases: == *:$__sbx_name:* ]] || builtin printf 'shopt -s %s\n' "$__sbx_name"
+		[[ :$__sbx_base_shopt:expand_aliases: != *:$__sbx_name:* ]] || continue
+		builtin printf 'shopt -s %s\n' "$__sbx_name"
 	done
 	for __sbx_name in $__sbx_base_shopt; do
 		[[ :$__sbx_shopt: == *:$__sbx_name:* ]] || builtin printf 'shopt -u %s\n' "$__sbx_name"
@@ -312,7 +331,7 @@ __sbx_open() {
 
 __sbx_start() {
 	local pad letters
-	declare -gA __sbx_readonly __sbx_seen
+	declare -gA __sbx_readonly __sbx_seen __sbx_skipped
 	printf -v pad '%0200000d' 0
 	__sbx_open "$pad"; __sbx_fd_a=$__sbx_fd __sbx_old=/proc/$$/fd/$__sbx_fd
 	__sbx_open "$pad"; __sbx_fd_b=$__sbx_fd __sbx_new=/proc/$$/fd/$__sbx_fd
@@ -323,7 +342,15 @@ __sbx_start() {
 	eval "__sbx_list() { __sbx_names=($letters); }"
 	__sbx_list
 	__sbx_base_shopt=$BASHOPTS __sbx_trace=''
-	__sbx_base=("${__sbx_names[@]}")
+	for pad in "${__sbx_names[@]}"; do
+		[[ $pad == __sbx_* ]] || __sbx_base+=("$pad")
+		[[ $pad != BASH* || $pad == BASH_ENV ]] || __sbx_skipped[$pad]=1
+	done
+	# What bash makes itself, or keeps for one shell only.
+	for pad in _ BASH_REMATCH COMP_WORDBREAKS COPROC DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID \
+		FUNCNAME GROUPS HISTCMD LINENO PIPESTATUS PPID PWD RANDOM SECONDS SHELLOPTS SHLVL SRANDOM UID; do
+		__sbx_skipped[$pad]=1
+	done
 	while read -r _ _ letters; do
 		__sbx_functions+=("$letters")
 	done < <(declare -F)
