@@ -42,12 +42,13 @@ static void restore(struct client *c)
 
 static void get_size(struct exec_request *q)
 {
-	struct winsize w = { .ws_row = 24, .ws_col = 80 };
+	struct winsize w = { 0 };
 
 	if (ioctl(1, TIOCGWINSZ, &w) < 0 || !w.ws_row)
 		ioctl(0, TIOCGWINSZ, &w);
-	q->rows = w.ws_row;
-	q->columns = w.ws_col;
+	/* A terminal that does not know its size is as large as the first ones were. */
+	q->rows = w.ws_row ? w.ws_row : 24;
+	q->columns = w.ws_col ? w.ws_col : 80;
 }
 
 /* --- signals and input ------------------------------------------------------------------ */
