@@ -18,9 +18,12 @@
 #include "sys/nspace.h"
 #include "sys/pidfd.h"
 
-/* What set-up needs, in the new user namespace. */
-#define CAPS_SETUP (CAPS_CHOWN | CAPS_DAC_OVERRIDE | CAPS_KILL | CAPS_SETGID | CAPS_SETUID | \
-	CAPS_SETPCAP | CAPS_NET_ADMIN | CAPS_SYS_ADMIN | CAPS_SYS_RESOURCE)
+/* What set-up needs, in the new user namespace. The overlay acts for the payload with those
+ * that its mounter had: without FOWNER nobody can chmod or touch -d a file of his own, without
+ * FSETID chmod g+s is lost. */
+#define CAPS_SETUP (CAPS_CHOWN | CAPS_DAC_OVERRIDE | CAPS_FOWNER | CAPS_FSETID | CAPS_KILL | \
+	CAPS_SETGID | CAPS_SETUID | CAPS_SETPCAP | CAPS_NET_ADMIN | CAPS_SYS_ADMIN | \
+	CAPS_SYS_RESOURCE)
 
 void jail_plan_print(const struct jail_spec *s, struct text *t)
 {
