@@ -8,7 +8,8 @@
 
 #include "store-home.h"
 
-enum { DEPTH = 10000, WIDTH = 5000 };
+/* Names of DEPTH levels are longer than PATH_MAX. */
+enum { DEPTH = 2500, WIDTH = 2000 };
 
 static int make_session(struct store *st, struct store_session *s)
 {

@@ -168,7 +168,7 @@ static void links_of_etc_lead_into_usr(void **state)
 
 static void many_make_it_at_once(void **state)
 {
-	enum { N = 6 };
+	enum { N = 3 };
 	struct store st;
 	pid_t pids[N];
 	int status;
