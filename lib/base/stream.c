@@ -124,7 +124,7 @@ static int read_entry(struct stream_reader *r, struct frame *b, struct stream_it
 	if (!stream_path_is_valid(e->path, !r->has_top) || (!r->has_top && strcmp(e->path, ".")))
 		return bad(f, "an entry has a path that leads elsewhere");
 	size_t n_target = strlen(e->target);
-	if (n_target >= PATH_MAX || (n_target > 0) != (e->kind == STREAM_LINK))
+	if (n_target >= STREAM_TARGET_MAX || (n_target > 0) != (e->kind == STREAM_LINK))
 		return bad(f, "a link has a wrong target");
 	r->has_top = true;
 	r->n_left = e->n;

@@ -42,7 +42,7 @@ struct stream_entry {
 };
 
 /* [bytes] Of one record's body. */
-enum { STREAM_DATA_MAX = 64 * 1024, STREAM_BODY_MAX = 128 * 1024 };
+enum { STREAM_DATA_MAX = 64 * 1024, STREAM_BODY_MAX = 128 * 1024, STREAM_TARGET_MAX = 4096 };
 
 void stream_put_entry(struct text *t, const struct stream_entry *e);
 void stream_put_data(struct text *t, const void *p, size_t n); /* any n; many records */
