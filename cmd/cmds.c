@@ -1,4 +1,6 @@
 /* The frame around one command: parse, open what its row needs, run, report. */
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -46,6 +48,39 @@ int cmd_open_store(struct cmd_env *env, struct fault *f)
 	return r;
 }
 
+enum { NAMES_MAX = 256 };
+
+struct names {
+	char list[NAMES_MAX][ID_TEXT];
+	size_t n;
+};
+
+static int take_name(struct store_session *s, void *arg)
+{
+	struct names *names = arg;
+
+	if (names->n < NAMES_MAX && s->spec.name[0])
+		strcpy(names->list[names->n++], s->spec.name);
+	return 0;
+}
+
+/* Adds the nearest name to a fault that says that there is no such session. */
+static void suggest_session(struct cmd_env *env, const char *id, struct fault *f)
+{
+	auto_free struct names *names = mem_new(struct names);
+	const char *list[NAMES_MAX];
+	struct fault ignored;
+
+	if (store_each(&env->store, take_name, names, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < names->n; i++)
+		list[i] = names->list[i];
+	const char *near = near_find(id, list, names->n);
+	size_t n = strlen(f->text);
+	if (near)
+		snprintf(f->text + n, sizeof f->text - n, "; did you mean %s?", near);
+}
+
 int cmd_open_session(struct cmd_env *env, const char *id, struct fault *f)
 {
 	int r = cmd_open_store(env, f);
@@ -55,6 +90,8 @@ int cmd_open_session(struct cmd_env *env, const char *id, struct fault *f)
 	r = store_session_open(&env->store, id, &env->session, f);
 	if (!r)
 		env->has_session = true;
+	else if (r == -FAULT_NOT_FOUND)
+		suggest_session(env, id, f);
 	return r;
 }
 

@@ -61,7 +61,7 @@ complete -c sbx -n '__fish_seen_subcommand_from run' -l json -d 'write the resul
 complete -c sbx -n '__fish_seen_subcommand_from run' -l stream -d 'write events as they happen, then the result'
 complete -c sbx -n '__fish_seen_subcommand_from run' -l status-fd -x -d 'write the result'\''s status to descriptor N'
 complete -c sbx -n '__fish_seen_subcommand_from run' -l no-result -d 'do not print the value of a last expression'
-complete -c sbx -n '__fish_seen_subcommand_from run' -l runtime -x -a '(sbx __complete runtime 2>/dev/null)' -d 'python:3.11, node:20 or shell'
+complete -c sbx -n '__fish_seen_subcommand_from run' -l runtime -x -a '(sbx __complete runtime 2>/dev/null)' -d 'what is used inside: python:3.11, node:20, shell'
 complete -c sbx -n '__fish_seen_subcommand_from run' -l size -x -a 'small medium large' -d 'limits by name'
 complete -c sbx -n '__fish_seen_subcommand_from run' -l cpu -x -d 'how many CPUs it may use'
 complete -c sbx -n '__fish_seen_subcommand_from run' -l memory -s m -x -d 'most memory, as in 2Gi'

@@ -91,7 +91,7 @@ _sbx() {
 		--stream'[write events as they happen, then the result]' \
 		--status-fd='[write the result'\''s status to descriptor N]:N: ' \
 		--no-result'[do not print the value of a last expression]' \
-		--runtime='[python\:3.11, node\:20 or shell]:NAME:_sbx_words runtime' \
+		--runtime='[what is used inside\: python\:3.11, node\:20, shell]:NAME:_sbx_words runtime' \
 		--size='[limits by name]:SIZE:(small medium large)' \
 		--cpu='[how many CPUs it may use]:N: ' \
 		{-m+,--memory=}'[most memory, as in 2Gi]:SIZE: ' \
