@@ -49,8 +49,8 @@ int cmd_open_session(struct cmd_env *env, const char *id, struct fault *f);
 /* Parses and runs one command. argv[0] is its name. Returns the exit code of sbx. */
 int cmd_perform(const struct cmd *c, char **argv);
 
-/* Writes what is derived from the tables: "bash", "zsh", "fish", "json", or "man" and a
- * command. Faults: USAGE there is no such product. */
+/* Writes what is derived from the tables: "bash", "zsh", "fish", "json", "man" (with a
+ * command or alone), or "synopsis" and a command. Faults: USAGE there is no such product. */
 int gen(const char *what, const char *name, FILE *out, struct fault *f);
 
 /* Words for a shell: "session", "runtime", or "columns" and a command. Faults: USAGE;

@@ -67,6 +67,15 @@ static void man_option(const struct cmd *c, const struct opt *o, FILE *out)
 	fputs("\n\n", out);
 }
 
+static void man_exits(const struct exit_code *e, FILE *out)
+{
+	for (; e->code >= 0; e++) {
+		fprintf(out, "*%d*\n\t", e->code);
+		put_scdoc(e->text, true, out);
+		fputs(".\n\n", out);
+	}
+}
+
 /* scdoc(5) sections for the manual of one command. */
 static void gen_man(const struct cmd *c, FILE *out)
 {
@@ -86,11 +95,22 @@ static void gen_man(const struct cmd *c, FILE *out)
 	fputs("# EXIT STATUS\n\n", out);
 	if (c->runs_program)
 		fputs("The exit status of the program, or:\n\n", out);
-	for (const struct exit_code *e = c->runs_program ? program_exits : own_exits; e->code >= 0; e++) {
-		fprintf(out, "*%d*\n\t", e->code);
-		put_scdoc(e->text, true, out);
+	man_exits(c->runs_program ? program_exits : own_exits, out);
+}
+
+/* The lists of the manual page of the program itself. */
+static void gen_man_overview(FILE *out)
+{
+	fputs("# COMMANDS\n\n", out);
+	EACH_CMD(c) {
+		fprintf(out, "*" SBX_PROGRAM "-%s*(1)\n\t", c->name);
+		put_scdoc(c->summary, true, out);
 		fputs(".\n\n", out);
 	}
+	fputs("# EXIT STATUS\n\nOf *exec* and *run*: the exit status of the program, or:\n\n", out);
+	man_exits(program_exits, out);
+	fputs("Of every other command:\n\n", out);
+	man_exits(own_exits, out);
 }
 
 static void json_choices(struct text *t, const char *const *choices)
@@ -195,7 +215,12 @@ int gen(const char *what, const char *name, FILE *out, struct fault *f)
 		gen_json(out);
 	else if (!strcmp(what, "man") && c)
 		gen_man(c, out);
+	else if (!strcmp(what, "man") && !name)
+		gen_man_overview(out);
+	else if (!strcmp(what, "synopsis") && c)
+		opt_synopsis(c, out, "*", "_");
 	else
-		return fault_set(f, FAULT_USAGE, 0, "__gen: bash, zsh, fish, json, or man COMMAND");
+		return fault_set(f, FAULT_USAGE, 0, "__gen: bash, zsh, fish, json, man [COMMAND], or "
+			"synopsis COMMAND");
 	return 0;
 }

@@ -9,6 +9,7 @@ temp=$(mktemp -d)
 trap 'rm -rf "$temp"' EXIT
 for cmd in $("$program" __gen json | jq -r '.commands[].name'); do
 	[ -f "$root/man/sbx-$cmd.1.scd" ] || { echo "man/sbx-$cmd.1.scd is missing"; bad=1; }
+	grep -q "'sbx-$cmd.1'" "$root/man/meson.build" || { echo "man/sbx-$cmd.1.scd is not installed"; bad=1; }
 done
 for page in "$root"/man/*.scd; do
 	to=$temp/$(basename "$page" .scd)
