@@ -7,7 +7,7 @@ home=$(mktemp -d)
 trap 'rm -rf "$home"' EXIT
 export HOME="$home" SBX_HOME="$home/sbx"
 mkdir "$home/bin"
-ln -s "$3" "$home/bin/sbx"
+ln -s "$(readlink -f "$3")" "$home/bin/sbx"
 PATH=$home/bin:$PATH
 
 # has LIST WORD…: every word is a line of the list
