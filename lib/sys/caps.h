@@ -7,6 +7,8 @@
 #define CAPS_BIT(n)       (1ull << (n))
 #define CAPS_CHOWN        CAPS_BIT(0)
 #define CAPS_DAC_OVERRIDE CAPS_BIT(1)
+#define CAPS_FOWNER       CAPS_BIT(3)
+#define CAPS_FSETID       CAPS_BIT(4)
 #define CAPS_KILL         CAPS_BIT(5)
 #define CAPS_SETGID       CAPS_BIT(6)
 #define CAPS_SETUID       CAPS_BIT(7)
