@@ -320,22 +320,22 @@ __sbx_dump_options() {
 
 # ---- Start -------------------------------------------------------------------------------------
 
-# Opens a file without a name: a here-document that does not fit into a pipe. In memory, where it
-# may be: to write and truncate on a disk costs a cell 3 ms.
+# Opens a file without a name. In memory, where it may be: to write and truncate on a disk costs
+# a cell 3 ms. (The file of a here-document would do without mktemp, but only root can write to it.)
 __sbx_open() {
-	[[ ! -w /dev/shm ]] || local TMPDIR=/dev/shm
-	exec {__sbx_fd}<<<"$1"
-	[[ -f /proc/$$/fd/$__sbx_fd ]] || { printf 'sbx: no temporary file\n' >&2; exit 70; }
-	: >|"/proc/$$/fd/$__sbx_fd"
+	local dir=${TMPDIR:-/tmp} file
+	[[ ! -w /dev/shm ]] || dir=/dev/shm
+	file=$(mktemp -p "$dir") || { printf 'sbx: no temporary file\n' >&2; exit 70; }
+	exec {__sbx_fd}<>"$file"
+	rm -f "$file"
 }
 
 __sbx_start() {
 	local pad letters
 	declare -gA __sbx_readonly __sbx_seen __sbx_skipped
-	printf -v pad '%0200000d' 0
-	__sbx_open "$pad"; __sbx_fd_a=$__sbx_fd __sbx_old=/proc/$$/fd/$__sbx_fd
-	__sbx_open "$pad"; __sbx_fd_b=$__sbx_fd __sbx_new=/proc/$$/fd/$__sbx_fd
-	__sbx_open "$pad"; __sbx_fd_r=$__sbx_fd __sbx_report=/proc/$$/fd/$__sbx_fd
+	__sbx_open; __sbx_fd_a=$__sbx_fd __sbx_old=/proc/$$/fd/$__sbx_fd
+	__sbx_open; __sbx_fd_b=$__sbx_fd __sbx_new=/proc/$$/fd/$__sbx_fd
+	__sbx_open; __sbx_fd_r=$__sbx_fd __sbx_report=/proc/$$/fd/$__sbx_fd
 	exec {__sbx_out}>&1 {__sbx_err}>&2 >/dev/null 2>&1
 	# shellcheck disable=SC2016 # expanded by eval
 	printf -v letters ' "${!%s@}"' _ {a..z} {A..Z}
