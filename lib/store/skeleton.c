@@ -177,6 +177,9 @@ static int build(struct store *st, int layers, const char *name, struct fault *f
 	if (r < 0)
 		return r;
 	r = store_skeleton_fill(dir, st->id_base ? STORE_PAYLOAD_ID : (uid_t)-1, f);
+	/* Its name stays valid for ever, so it must be whole also after a power loss. Once. */
+	if (r >= 0 && syncfs(dir) < 0)
+		r = fault_set(f, FAULT_SYSTEM, errno, "sync the skeleton");
 	if (r >= 0 && renameat(layers, temp, layers, name) == 0)
 		return 0;
 	/* Another process may have been faster: its result is the same. */
