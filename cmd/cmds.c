@@ -132,7 +132,8 @@ static void report(const struct cmd *c, const struct fault *f, bool json)
 		fflush(stdout);
 		fd_write_all(STDOUT_FILENO, t.data, t.n);
 	} else {
-		fprintf(stderr, SBX_PROGRAM " %s: %s\n", c->name, f->text);
+		out_put_visible(&t, f->text);
+		fprintf(stderr, SBX_PROGRAM " %s: %s\n", c->name, text_string(&t));
 	}
 	if (trace && !strcmp(trace, "1") && f->file)
 		fprintf(stderr, SBX_PROGRAM " %s: at %s:%d\n", c->name, f->file, f->line);

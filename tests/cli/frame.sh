@@ -54,6 +54,8 @@ try 3 '' 'sbx create: runtime: python:2.1 is not here; there is *' create --runt
 try 3 '{"schema":"sbx.error/1","kind":"not-found","errno":null,"text":"runtime: python:2.1 *"}' '' \
 	create --runtime python:2.1 --json
 try 7 '' 'sbx create: */bad.json:1:2: *' create -f "$(printf '{x' >"$home/bad.json"; echo "$home/bad.json")"
+printf '"a\\e[31m\\u009b": 1\n' >"$home/escape.yaml"
+try 7 '' "sbx create: $home/escape.yaml:1:1: 'a?\[31m\\\\xc2\\\\x9b' is no key here" create -f "$home/escape.yaml"
 try 125 '' 'sbx exec: *nosuch*' exec nosuch true
 try 2 '' 'sbx exec: --tiemout: no such option; did you mean --timeout?' exec nosuch --tiemout 5 true
 try 2 '' 'sbx rm: SESSION is missing' rm

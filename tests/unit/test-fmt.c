@@ -370,6 +370,7 @@ static void wrong_values_are_named_with_their_place(void **state)
 		{ "a: 1\n", "f:1:1: 'a' is no key here" },
 		{ "n: 1\ncolour: red\n", "f:2:1: 'colour' is no key here; did you mean 'color'?" },
 		{ "inner: {y: 1}\n", "f:1:9: 'y' is no key here" },
+		{ "\"a\\n\\e[31m\": 1\n", "f:1:1: 'a??[31m' is no key here" },
 		{ "n: 11\n", "f:1:4: n: '11' is out of range; from 1 to 10 is possible" },
 		{ "n: [1]\n", "f:1:4: 'n' must be a number, not a list" },
 		{ "n: true\n", "f:1:4: 'n' must be a number, not true or false" },
