@@ -10,7 +10,7 @@ _sbx() {
 		prev=${COMP_WORDS[COMP_CWORD-2]}
 	fi
 	if [[ $COMP_CWORD -eq 1 ]]; then
-		mapfile -t COMPREPLY < <(compgen -W 'help create exec run stop start rm list show events context doctor' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W 'help create exec run stop start rm cp list show events context doctor' -- "$cur")
 		return
 	fi
 	case $cmd in
@@ -20,6 +20,7 @@ _sbx() {
 	stop) valued=' ' ;;
 	start) valued=' ' ;;
 	rm) valued=' ' ;;
+	cp) valued=' ' ;;
 	list) valued=' --status --class --columns ' ;;
 	show) valued=' ' ;;
 	events) valued=' --since --format --types ' ;;
@@ -68,6 +69,7 @@ _sbx() {
 		stop) mapfile -t COMPREPLY < <(compgen -W '--help' -- "$cur") ;;
 		start) mapfile -t COMPREPLY < <(compgen -W '--help' -- "$cur") ;;
 		rm) mapfile -t COMPREPLY < <(compgen -W '--force --help' -- "$cur") ;;
+		cp) mapfile -t COMPREPLY < <(compgen -W '--follow-link --help' -- "$cur") ;;
 		list) mapfile -t COMPREPLY < <(compgen -W '--all --status --class --columns --quiet --json --help' -- "$cur") ;;
 		show) mapfile -t COMPREPLY < <(compgen -W '--json --instructions --help' -- "$cur") ;;
 		events) mapfile -t COMPREPLY < <(compgen -W '--follow --until-idle --since --format --types --help' -- "$cur") ;;
@@ -85,6 +87,8 @@ _sbx() {
 	stop,0) mapfile -t COMPREPLY < <(compgen -W "$(sbx __complete session 2>/dev/null)" -- "$cur") ;;
 	start,0) mapfile -t COMPREPLY < <(compgen -W "$(sbx __complete session 2>/dev/null)" -- "$cur") ;;
 	rm,*) mapfile -t COMPREPLY < <(compgen -W "$(sbx __complete session 2>/dev/null)" -- "$cur") ;;
+	cp,0) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+	cp,1) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
 	show,0) mapfile -t COMPREPLY < <(compgen -W "$(sbx __complete session 2>/dev/null)" -- "$cur") ;;
 	events,0) mapfile -t COMPREPLY < <(compgen -W "$(sbx __complete session 2>/dev/null)" -- "$cur") ;;
 	context,0) mapfile -t COMPREPLY < <(compgen -W 'list rm' -- "$cur") ;;

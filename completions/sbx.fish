@@ -8,7 +8,7 @@ complete -c sbx -n '__fish_seen_subcommand_from create' -l lifetime -x -d 'end i
 complete -c sbx -n '__fish_seen_subcommand_from create' -l idle-timeout -x -d 'end or stop it when unused for; 0: never'
 complete -c sbx -n '__fish_seen_subcommand_from create' -l dormant-after -x -d 'let processes go when unused for; 0: never'
 complete -c sbx -n '__fish_seen_subcommand_from create' -l exec-timeout -x -d 'time limit of an execution; 0: none'
-complete -c sbx -n '__fish_seen_subcommand_from create' -l runtime -x -a '(sbx __complete runtime 2>/dev/null)' -d 'python:3.11, node:20 or shell'
+complete -c sbx -n '__fish_seen_subcommand_from create' -l runtime -x -a '(sbx __complete runtime 2>/dev/null)' -d 'what is used inside: python:3.11, node:20, shell'
 complete -c sbx -n '__fish_seen_subcommand_from create' -l size -x -a 'small medium large' -d 'limits by name'
 complete -c sbx -n '__fish_seen_subcommand_from create' -l cpu -x -d 'how many CPUs it may use'
 complete -c sbx -n '__fish_seen_subcommand_from create' -l memory -s m -x -d 'most memory, as in 2Gi'
@@ -84,6 +84,11 @@ complete -c sbx -n __fish_use_subcommand -a rm -d 'Remove sessions with everythi
 complete -c sbx -n '__fish_seen_subcommand_from rm' -l force -s f -d 'a session that does not exist is no failure'
 complete -c sbx -n '__fish_seen_subcommand_from rm' -l help -s h -d 'show this text'
 complete -c sbx -n '__fish_seen_subcommand_from rm' -f -a '(sbx __complete session 2>/dev/null)'
+complete -c sbx -n __fish_use_subcommand -a cp -d 'Copy files into and out of a session'
+complete -c sbx -n '__fish_seen_subcommand_from cp' -l follow-link -s L -d 'follow SRC when it is a link'
+complete -c sbx -n '__fish_seen_subcommand_from cp' -l help -s h -d 'show this text'
+complete -c sbx -n '__fish_seen_subcommand_from cp' -F
+complete -c sbx -n '__fish_seen_subcommand_from cp' -F
 complete -c sbx -n __fish_use_subcommand -a list -d 'List sessions, oldest first'
 complete -c sbx -n '__fish_seen_subcommand_from list' -l all -d 'also those that a run has made for itself'
 complete -c sbx -n '__fish_seen_subcommand_from list' -l status -x -a 'live dormant stopped expired damaged' -d 'only with this status'

@@ -14,6 +14,7 @@ _sbx() {
 		'stop:End a session'\''s processes and sync its files'
 		'start:Let a stopped session run again'
 		'rm:Remove sessions with everything in them'
+		'cp:Copy files into and out of a session'
 		'list:List sessions, oldest first'
 		'show:Show one session, without waking it'
 		'events:Print the journal of a session, or follow it'
@@ -37,7 +38,7 @@ _sbx() {
 		--idle-timeout='[end or stop it when unused for; 0\: never]:TIME: ' \
 		--dormant-after='[let processes go when unused for; 0\: never]:TIME: ' \
 		--exec-timeout='[time limit of an execution; 0\: none]:TIME: ' \
-		--runtime='[python\:3.11, node\:20 or shell]:NAME:_sbx_words runtime' \
+		--runtime='[what is used inside\: python\:3.11, node\:20, shell]:NAME:_sbx_words runtime' \
 		--size='[limits by name]:SIZE:(small medium large)' \
 		--cpu='[how many CPUs it may use]:N: ' \
 		{-m+,--memory=}'[most memory, as in 2Gi]:SIZE: ' \
@@ -115,6 +116,11 @@ _sbx() {
 		{-f,--force}'[a session that does not exist is no failure]' \
 		{-h,--help}'[show this text]' \
 		'*:SESSION:_sbx_words session' ;;
+	cp) _arguments -s -S \
+		{-L,--follow-link}'[follow SRC when it is a link]' \
+		{-h,--help}'[show this text]' \
+		'1:SRC:_files' \
+		'2:DST:_files' ;;
 	list) _arguments -s -S \
 		--all'[also those that a run has made for itself]' \
 		--status='[only with this status]:STATUS:(live dormant stopped expired damaged)' \
