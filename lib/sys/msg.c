@@ -123,6 +123,7 @@ int msg_receive(int sock, enum msg_origin origin, struct msg *m)
 	struct msg_head head;
 	union control control;
 	ssize_t r;
+	int n_resets = 0;
 
 	if (m->room.data)
 		drop_fds(m);
@@ -133,9 +134,11 @@ int msg_receive(int sock, enum msg_origin origin, struct msg *m)
 	struct iovec iov[2] = { { &head, sizeof head }, { m->body, MSG_INLINE_BYTES } };
 	struct msghdr h = { .msg_iov = iov, .msg_iovlen = 2, .msg_control = control.bytes,
 		.msg_controllen = sizeof control.bytes };
+	/* A peer that closes with messages of ours unread resets the connection, and the kernel
+	 * says so once, before what the peer had sent: that is still there behind it. */
 	do
 		r = recvmsg(sock, &h, MSG_CMSG_CLOEXEC);
-	while (r < 0 && errno == EINTR);
+	while (r < 0 && (errno == EINTR || (errno == ECONNRESET && n_resets++ == 0)));
 	if (r < 0)
 		return errno == ECONNRESET ? 0 : -errno;
 	int n_fds = take_fds(&h, m->fds);
