@@ -5,7 +5,7 @@
  *	pack_feed(k, p, n, &f) …                    what a session sends
  *	k = pack_sink_end(k, &stats, &r, &f);
  *
- *	pack_source_path("dir/x", &s, &f);          or pack_source_tar(0, &s, &f)
+ *	pack_source_path("dir/x", false, &s, &f);   or pack_source_tar(0, &s, &f)
  *	while ((r = pack_next(s, &t, &f)) > 0) …    what a session gets
  *	s = pack_source_free(s);
  *
@@ -15,6 +15,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,8 +35,8 @@ struct pack_sink;
 /*
  * pack_sink_dir - writes a stream below a directory
  * @dir:   descriptor; stays the caller's
- * @name:  one component: what the top of the stream becomes; "." for the directory itself,
- *         which then takes the content of the top directory
+ * @name:  one component: what the top of the stream becomes; "name/": it must be a directory;
+ *         ".": the directory itself, which then takes the content of the top directory
  *
  * Files are written under a temporary name and renamed; existing directories are kept with
  * their modes, existing links are never followed. Set-id bits do not arrive, and the
@@ -77,13 +78,13 @@ struct pack_source;
 
 /*
  * pack_source_path - reads a file or a tree of the host
- * @path:  as the user gave it. A link at its end is copied as a link, unless "/" or "/."
- *         follows. Below it links are always copied as links.
+ * @path:    as the user gave it
+ * @follow:  a link at its end is followed; below it links are always copied as links
  *
  * Returns: 0, or negative.
  * Faults:  NOT_FOUND  there is nothing. SYSTEM  it cannot be read.
  */
-int pack_source_path(const char *path, struct pack_source **ret, struct fault *f);
+int pack_source_path(const char *path, bool follow, struct pack_source **ret, struct fault *f);
 
 /* Reads a tar, plain or compressed with gzip or zstd, as the content of a directory.
  * Faults: NOT_FOUND libarchive is not there; FORMAT it is no tar. */

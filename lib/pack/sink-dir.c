@@ -24,6 +24,7 @@ struct dir_sink {
 	struct pack_sink sink;
 	int dir;               /* what name is in */
 	char *name;
+	bool must_be_dir;
 	int top;               /* the top as a directory; -1: not yet, or it is none */
 	mode_t umask;
 	struct made_dir *made;
@@ -34,6 +35,15 @@ struct dir_sink {
 	struct stream_entry file;
 	uint64_t at;           /* [bytes] */
 };
+
+/* For utimensat(2); before 1970 too. */
+static void set_times(struct timespec times[2], int64_t mtime_ns)
+{
+	int64_t s = mtime_ns / 1000000000, ns = mtime_ns % 1000000000;
+
+	times[0] = (struct timespec){ .tv_nsec = UTIME_OMIT };
+	times[1] = (struct timespec){ .tv_sec = ns < 0 ? s - 1 : s, .tv_nsec = ns < 0 ? ns + 1000000000 : ns };
+}
 
 static int fail(struct fault *f, const char *path)
 {
@@ -97,9 +107,9 @@ static int make_dir(struct dir_sink *d, int parent, const char *name, const stru
 
 static int make_link(int parent, const char *name, const struct stream_entry *e, struct fault *f)
 {
-	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
-		{ e->mtime_ns / 1000000000, e->mtime_ns % 1000000000 } };
+	struct timespec times[2];
 
+	set_times(times, e->mtime_ns);
 	if (symlinkat(e->target, parent, name) < 0 &&
 		(errno != EEXIST || unlinkat(parent, name, 0) < 0 ||
 			symlinkat(e->target, parent, name) < 0))
@@ -118,10 +128,10 @@ static void forget_file(struct dir_sink *d)
 
 static int end_file(struct dir_sink *d, struct fault *f)
 {
-	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
-		{ d->file.mtime_ns / 1000000000, d->file.mtime_ns % 1000000000 } };
+	struct timespec times[2];
 	struct stat st;
 
+	set_times(times, d->file.mtime_ns);
 	/* The last bytes may be a hole. */
 	if (ftruncate(d->fd, (off_t)d->at) < 0 || fchmod(d->fd, d->file.mode & ~d->umask) < 0)
 		return fail(f, d->file_name);
@@ -165,6 +175,8 @@ static int dir_entry(struct pack_sink *k, const struct stream_entry *e, struct f
 	/* "." is the content of a directory, never a file in its place. */
 	if (!strcmp(name, ".") && e->kind != STREAM_DIR)
 		return fault_set(f, FAULT_DENIED, 0, "the source is no directory");
+	if (d->must_be_dir && !strcmp(e->path, ".") && e->kind != STREAM_DIR)
+		return fault_set(f, FAULT_NOT_FOUND, 0, "there is no directory '%.150s'", d->name);
 	switch (e->kind) {
 	case STREAM_DIR:
 		return make_dir(d, parent, name, e, f);
@@ -202,11 +214,11 @@ static int dir_end(struct pack_sink *k, struct fault *f)
 
 	for (size_t i = d->n_made; i--;) {
 		const struct made_dir *m = &d->made[i];
-		struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
-			{ m->mtime_ns / 1000000000, m->mtime_ns % 1000000000 } };
+		struct timespec times[2];
 		auto_fd int fd = pack_open_below(d->top, m->path, O_RDONLY | O_DIRECTORY);
 		if (fd < 0 || fchmod(fd, m->mode & ~d->umask) < 0)
 			return fail(f, m->path);
+		set_times(times, m->mtime_ns);
 		futimens(fd, times);
 	}
 	return 0;
@@ -228,18 +240,20 @@ static void dir_free(struct pack_sink *k)
 
 int pack_sink_dir(int dir, const char *name, struct pack_sink **ret, struct fault *f)
 {
-	int own = fcntl(dir, F_DUPFD_CLOEXEC, 0);
+	size_t n = strlen(name);
+	bool must_be_dir = n > 1 && name[n - 1] == '/';
+	auto_free char *plain = mem_bytes(name, must_be_dir ? n - 1 : n);
 
+	if (strchr(plain, '/') || !stream_path_is_valid(plain, true))
+		return fault_set(f, FAULT_USAGE, 0, "'%.150s' is no name of a file", name);
+	int own = fcntl(dir, F_DUPFD_CLOEXEC, 0);
 	if (own < 0)
 		return fault_set(f, FAULT_SYSTEM, errno, "use a directory");
-	if (strchr(name, '/') || !stream_path_is_valid(name, true)) {
-		close(own);
-		return fault_set(f, FAULT_USAGE, 0, "'%.150s' is no name of a file", name);
-	}
 	struct dir_sink *d = mem_new(struct dir_sink);
 	d->sink = (struct pack_sink){ dir_entry, dir_data, dir_end, dir_free };
 	d->dir = own;
-	d->name = mem_string(name);
+	d->name = take_ptr(&plain);
+	d->must_be_dir = must_be_dir;
 	d->top = d->fd = d->parent = -1;
 	d->umask = umask(0);
 	umask(d->umask);

@@ -249,34 +249,36 @@ static void path_free(struct pack_source *s)
 static int open_top(struct path_source *p, const char *path)
 {
 	struct stat st;
-	size_t n = strlen(path);
-	bool is_inside = n && path[n - 1] == '/';
+	const char *slash = strrchr(path, '/');
 
-	is_inside |= n > 1 && !strcmp(path + n - 2, "/.");
-	if (fstatat(AT_FDCWD, path, &st, is_inside ? 0 : AT_SYMLINK_NOFOLLOW) < 0)
+	if (fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	if (S_ISDIR(st.st_mode)) {
-		p->top = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (is_inside ? 0 : O_NOFOLLOW));
+		p->top = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 		return p->top < 0 ? -errno : 0;
 	}
-	const char *slash = strrchr(path, '/');
 	auto_free char *parent = slash ? mem_bytes(path, (size_t)(slash - path) + 1) : mem_string(".");
 	p->top_name = mem_string(slash ? slash + 1 : path);
 	p->top = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return p->top < 0 ? -errno : 0;
 }
 
-int pack_source_path(const char *path, struct pack_source **ret, struct fault *f)
+int pack_source_path(const char *path, bool follow, struct pack_source **ret, struct fault *f)
 {
-	struct path_source *p = mem_new(struct path_source);
+	auto_free char *real = follow ? realpath(path, NULL) : mem_string(path);
+	int r = real ? 0 : -errno;
 
+	if (r == -ENOENT)
+		return fault_set(f, FAULT_NOT_FOUND, -r, "read '%.150s'", path);
+	struct path_source *p = mem_new(struct path_source);
 	p->source = (struct pack_source){ path_next, path_free };
 	p->top = p->dir = p->fd = -1;
-	int r = open_top(p, path);
+	if (!r)
+		r = open_top(p, real);
 	if (r < 0) {
 		path_free(&p->source);
-		return fault_set(f, r == -ENOENT ? FAULT_NOT_FOUND : FAULT_SYSTEM, -r, "read '%.150s'",
-			path);
+		return fault_set(f, r == -ENOENT ? FAULT_NOT_FOUND : r == -EACCES ? FAULT_DENIED :
+			FAULT_SYSTEM, -r, "read '%.150s'", path);
 	}
 	*ret = &p->source;
 	return 0;

@@ -164,7 +164,7 @@ static void read_in(const char *path, struct text *t)
 	struct fault f;
 
 	assert_true(asprintf(&full, "%s/%s", top, path) > 0);
-	assert_int_equal(pack_source_path(full, &s, &f), 0);
+	assert_int_equal(pack_source_path(full, false, &s, &f), 0);
 	drain(s, t);
 	pack_source_free(s);
 }
@@ -222,18 +222,52 @@ static void test_single(void **state)
 	assert_int_equal(feed_dir(&t, "old", NULL, &f), 0);
 	expect("out/old", "one");
 	assert_int_equal(feed_dir(&t, ".", NULL, &f), -FAULT_DENIED);
-	assert_int_equal(pack_source_path("/nowhere/at/all", &s, &f), -FAULT_NOT_FOUND);
+	assert_int_equal(pack_source_path("/nowhere/at/all", false, &s, &f), -FAULT_NOT_FOUND);
 	text_clear(&t);
 	assert_int_equal(symlinkat("a", at, "in/l"), 0);
 	read_in("in/l", &t);
 	assert_int_equal(feed_dir(&t, "l", NULL, &f), 0);
 	assert_int_equal(run("test $(readlink out/l) = a"), 0);
+	/* "name/" is a directory, or fails. */
+	text_clear(&t);
+	read_in("in/a", &t);
+	assert_int_equal(feed_dir(&t, "new/", NULL, &f), -FAULT_NOT_FOUND);
+	text_clear(&t);
+	read_in("in", &t);
+	assert_int_equal(feed_dir(&t, "new/", NULL, &f), 0);
+	expect("out/new/a", "one");
 	/* Written through neither link nor name: the link is replaced. */
 	assert_int_equal(symlinkat("../canary", at, "out/trap"), 0);
 	text_clear(&t);
 	read_in("in/a", &t);
 	assert_int_equal(feed_dir(&t, "trap", NULL, &f), 0);
 	expect("out/trap", "one");
+}
+
+static void test_follow(void **state)
+{
+	auto_text struct text t = { 0 };
+	auto_free char *link = NULL, *dir = NULL;
+	struct pack_source *s;
+	struct fault f;
+
+	(void)state;
+	assert_int_equal(mkdirat(at, "in/d", 0755), 0);
+	put("in/d/a", "deep", 0644);
+	assert_int_equal(symlinkat("d/a", at, "in/file"), 0);
+	assert_int_equal(symlinkat("d", at, "in/dir"), 0);
+	assert_true(asprintf(&link, "%s/in/file", top) > 0 && asprintf(&dir, "%s/in/dir", top) > 0);
+	assert_int_equal(pack_source_path(link, true, &s, &f), 0);
+	drain(s, &t);
+	pack_source_free(s);
+	assert_int_equal(feed_dir(&t, "f", NULL, &f), 0);
+	expect("out/f", "deep");
+	text_clear(&t);
+	assert_int_equal(pack_source_path(dir, true, &s, &f), 0);
+	drain(s, &t);
+	pack_source_free(s);
+	assert_int_equal(feed_dir(&t, "g", NULL, &f), 0);
+	expect("out/g/a", "deep");
 }
 
 static void test_sparse(void **state)
@@ -419,7 +453,7 @@ static void test_turned_bytes(void **state)
 
 static void test_names_of_sinks(void **state)
 {
-	static const char *const bad[] = { "", "..", "a/b", "/", "./" };
+	static const char *const bad[] = { "", "..", "../", "a/b", "/", "//", "a//" };
 	struct pack_sink *k;
 	struct fault f;
 
@@ -524,6 +558,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		in_place(test_there_and_back), in_place(test_content_of_directory), in_place(test_single),
+		in_place(test_follow),
 		in_place(test_sparse), in_place(test_paths_that_lead_elsewhere),
 		in_place(test_through_a_link), in_place(test_lies), in_place(test_cut_anywhere),
 		in_place(test_turned_bytes), in_place(test_names_of_sinks), in_place(test_tar),
