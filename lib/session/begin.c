@@ -72,7 +72,11 @@ static void on_spare(struct super *s, struct jail_exec *x)
 {
 	s->spare_asked = false;
 	s->spare = x;
-	cgroup_child_make(s->cgroup, jail_exec_number(x), jail_exec_pid(x));
+	/* Entering a group may take 10 ms, so whoever waits goes without one of its own: alone
+	 * in the session's, its evidence is as good. */
+	s->spare_grouped = !exec_is_waiting(s);
+	if (s->spare_grouped)
+		cgroup_child_make(s->cgroup, jail_exec_number(x), jail_exec_pid(x));
 	exec_start_waiting(s);
 }
 

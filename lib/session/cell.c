@@ -42,6 +42,7 @@ static void send_cell(struct context *c, struct exec *e)
 	e->cell = ++c->n_cells;
 	e->epoch = context_state(c)->epoch;
 	e->oom_before = c->oom_seen;
+	e->is_grouped = c->is_grouped;
 	e->cpu_before_us = watch_cpu_us(c->leader);
 	while (q->env[n_env])
 		n_env++;
@@ -171,9 +172,8 @@ void cell_release(struct exec *e)
 	if (c->phase != CONTEXT_BUSY)
 		return;
 	c->phase = CONTEXT_IDLE;
-	cgroup_child_read(e->s->cgroup, jail_exec_number(c->x), &e->group);
+	exec_read_group(e, c->x);
 	c->oom_seen = e->group.oom_kills;
-	e->has_group = true;
 	e->cpu_us = watch_cpu_us(c->leader) - e->cpu_before_us;
 	if (!e->group.has_memory)
 		e->rss_bytes = (int64_t)watch_peak_rss(c->leader);

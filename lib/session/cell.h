@@ -19,6 +19,7 @@ struct context {
 	struct exec *starter;           /* the cell that waits for its start */
 	uint32_t n_cells;
 	pid_t leader;                   /* on the host */
+	bool is_grouped;                /* it has a memory group of its own */
 	bool wanted_fresh;              /* it is being killed because a clean one is wanted */
 	char lost_why[120];             /* how the last one died; "": nothing was lost */
 	uint64_t oom_seen;              /* kills in its memory group so far */

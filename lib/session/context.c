@@ -182,8 +182,7 @@ static void context_dead(struct context *c, int status)
 		e->has_status = true;
 		e->wait_status = status;
 		e->state_gone = true;
-		cgroup_child_read(s->cgroup, jail_exec_number(c->x), &e->group);
-		e->has_group = true;
+		exec_read_group(e, c->x);
 	}
 	note_lost(c);
 	if (c->wanted_fresh)
@@ -343,6 +342,7 @@ static int launch(struct context *c, const char *interpreter, int inside[5], str
 
 	limit_rlimits(s, c->starter, &command.rlimits);
 	c->x = s->spare;
+	c->is_grouped = s->spare_grouped;
 	s->spare = NULL;
 	loop_add(&s->loop, &c->control, jail_exec_fd(c->x), POLLIN, on_context_control, c);
 	loop_add(&s->loop, &c->answer, c->answer_fd, POLLIN, on_answer, c);

@@ -236,6 +236,17 @@ void exec_begin(struct exec *e)
 	limit_begin(e);
 }
 
+/* In the session's group, what died before is not this one's. */
+static void note_kills_before(struct exec *e)
+{
+	struct cgroup_usage u = { 0 };
+
+	if (e->is_grouped)
+		return;
+	cgroup_read(e->s->cgroup, &u);
+	e->oom_before = u.oom_kills;
+}
+
 static void start_command(struct exec *e)
 {
 	struct super *s = e->s;
@@ -266,7 +277,9 @@ static void start_command(struct exec *e)
 	};
 	limit_rlimits(s, e, &c.rlimits);
 	e->x = s->spare;
+	e->is_grouped = s->spare_grouped;
 	s->spare = NULL;
+	note_kills_before(e);
 	exec_begin(e);
 	loop_add(&s->loop, &e->control, jail_exec_fd(e->x), POLLIN, on_control, e);
 	r = jail_exec_start(e->x, &c, &f);
@@ -276,6 +289,26 @@ static void start_command(struct exec *e)
 			close(inside[i]);
 	if (r < 0)
 		exec_fail(e, "start", f.sysno, f.text);
+}
+
+bool exec_is_waiting(const struct super *s)
+{
+	for (const struct exec *e = s->execs; e; e = e->next)
+		if (e->phase == PHASE_QUEUED)
+			return true;
+	return false;
+}
+
+/* Memory evidence: of its own group, else of the session's, where others may have a part. */
+void exec_read_group(struct exec *e, const struct jail_exec *x)
+{
+	if (e->has_group)
+		return;
+	e->has_group = true;
+	if (e->is_grouped)
+		cgroup_child_read(e->s->cgroup, jail_exec_number(x), &e->group);
+	else
+		cgroup_read(e->s->cgroup, &e->group);
 }
 
 void exec_start_waiting(struct super *s)
@@ -363,10 +396,9 @@ void exec_reaped(struct super *s, uint32_t number, const struct jail_usage *usag
 	for (struct exec *e = s->execs; e; e = e->next) {
 		if (e->is_cell || !e->x || jail_exec_number(e->x) != number)
 			continue;
-		cgroup_child_read(s->cgroup, number, &e->group);
-		e->has_group = true;
 		if (e->phase == PHASE_ENDED)
 			return;
+		exec_read_group(e, e->x);
 		/* Its last words may still be in the socket. */
 		while (e->phase != PHASE_ENDED && e->control.ready && take_control(e))
 			;

@@ -83,6 +83,7 @@ struct exec {
 	bool has_status;                /* wait_status is evidence */
 	char stage_text[16];            /* of a failed set-up */
 	struct cgroup_usage group;      /* of its memory group, read before that was removed */
+	bool is_grouped;                /* it has a memory group of its own */
 	bool has_group, client_gone, input_ended, queued_event;
 	uint64_t keep_bytes;            /* [bytes] output kept on disk */
 	struct waiter *waiters;         /* connections that gave the same request id */

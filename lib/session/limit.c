@@ -211,8 +211,7 @@ static void judge_memory(struct exec *e)
 	const struct cgroup_usage *g = &e->group;
 	uint64_t kills = g->oom_kills;
 
-	if (e->is_cell && e->context)
-		kills -= e->oom_before < kills ? e->oom_before : kills;
+	kills -= e->oom_before < kills ? e->oom_before : kills;
 	if (!g->has_memory || !kills || e->stage != STOP_NOT)
 		return;
 	bool died = !e->has_status || (WIFSIGNALED(e->wait_status) && WTERMSIG(e->wait_status) == SIGKILL);
@@ -226,7 +225,7 @@ static void judge_memory(struct exec *e)
 	e->limit = e->s->session->spec.limits[LIMIT_MEMORY];
 	e->peak = g->memory_peak_bytes;
 	e->enforced_by = cgroup_enforced(e->s->cgroup, CGROUP_MEMORY);
-	e->ambiguous = e->n_overlaps > 0;
+	e->ambiguous = !e->is_grouped && e->n_overlaps > 0;
 }
 
 static void judge_signal(struct exec *e)

@@ -218,7 +218,9 @@ static void put_usage(const struct exec *e, struct text *t)
 	json_put_int(t, "cpu_ms", (e->cpu_us > 0 ? e->cpu_us : 0) / 1000);
 	json_put_int(t, "memory_peak_bytes", (int64_t)e->peak_memory);
 	/* A cell's group is the interpreter's: its peak is of all cells so far. */
-	json_put_string(t, "memory_scope", e->is_cell ? "context" : "execution");
+	bool shared = e->group.has_memory && !e->is_grouped;
+	json_put_string(t, "memory_scope",
+		shared ? "session" : e->is_cell ? "context" : "execution");
 	json_put_int(t, "disk_bytes", (int64_t)changes_bytes(s->changes));
 	json_put_int(t, "disk_limit_bytes", (int64_t)s->session->spec.limits[LIMIT_DISK]);
 	if (e->pids_peak)

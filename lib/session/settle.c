@@ -112,10 +112,8 @@ static void release(struct exec *e)
 	exec_release(e);
 	if (e->is_cell)
 		cell_release(e);
-	else if (e->x && !e->has_group) {
-		cgroup_child_read(e->s->cgroup, jail_exec_number(e->x), &e->group);
-		e->has_group = true;
-	}
+	else if (e->x)
+		exec_read_group(e, e->x);
 }
 
 void exec_settle(struct exec *e)

@@ -26,7 +26,7 @@ struct super {
 	struct source jail_source, listen;
 	int listen_fd, fs_fd, up_fd, lower_fd, root_fd;
 	struct jail_exec *spare;
-	bool spare_asked, ready, last_done;
+	bool spare_asked, spare_grouped, ready, last_done;
 	struct cgroup *cgroup;
 	struct cgroup_limits cgroup_limits;
 	struct changes *changes;
