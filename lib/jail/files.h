@@ -2,15 +2,12 @@
  * Inside: what the file builtins share. They run as the payload, below the jail's root and
  * behind all its walls; a path that leads elsewhere only leads elsewhere in the jail.
  *
- * GET argv: PATH ["follow"]. Writes a stream of files (base/stream.h) to descriptor 1. The
- *   top is the last component itself; "follow" goes through it when it is a link. What is
- *   no file, directory or link, cannot be read or lies too deep is SKIPPED.
- * PUT argv: PATH NAME. Reads such a stream from descriptor 0, as docker cp: into PATH as NAME
- *   when PATH is a directory (NAME "": the content of the top into PATH), else to PATH.
- *   Writes SKIPPED records and, when it fails, a FAULT to descriptor 1.
- * EMPTY argv: DIRECTORY… Removes what is in them. Writes as PUT does.
- *
- * The exit status is 0 when all was done, 1 after a FAULT, 2 when something was SKIPPED.
+ * GET: the top is the last component itself; "follow" goes through it when it is a link.
+ *   What is no file, directory or link, cannot be read or lies too deep is SKIPPED.
+ * PUT: a file is written beside its place and renamed; what is there must be a regular file
+ *   or nothing. Files already put stay when a later one fails.
+ * EMPTY: what could not be removed is SKIPPED. GET ends with END or FAULT, the others write
+ *   nothing when there is nothing to say.
  */
 #pragma once
 

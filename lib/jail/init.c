@@ -46,14 +46,21 @@ struct init {
 	} spares[SPARES_MAX];
 };
 
-static _Noreturn void give_up(struct init *x, const struct fault *f)
+/* Spare 0: the jail itself. */
+static void say_failed(struct init *x, uint32_t number, const struct fault *f)
 {
 	auto_text struct text t = { 0 };
 
+	frame_put_u32(&t, number);
 	frame_put_u32(&t, f->kind);
 	frame_put_u32(&t, (uint32_t)f->sysno);
 	frame_put_string(&t, f->text);
 	msg_send(x->sock, WIRE_FAILED, t.data, t.n, NULL, 0);
+}
+
+static _Noreturn void give_up(struct init *x, const struct fault *f)
+{
+	say_failed(x, 0, f);
 	_exit(1);
 }
 
@@ -266,16 +273,11 @@ static void next_spare(struct init *x)
 	auto_fd int sock = msg_take_fd(&m, 0);
 	struct frame r = { m.body, m.n };
 	uint32_t number = frame_get_u32(&r);
-	if (make_spare(x, number, sock, &pidfd, &ready, &f) == 0) {
-		say_spare(x, number, pidfd);
-		return;
-	}
 	/* The jail goes on with the executions that it has. */
-	auto_text struct text t = { 0 };
-	frame_put_u32(&t, f.kind);
-	frame_put_u32(&t, (uint32_t)f.sysno);
-	frame_put_string(&t, f.text);
-	msg_send(x->sock, WIRE_FAILED, t.data, t.n, NULL, 0);
+	if (make_spare(x, number, sock, &pidfd, &ready, &f) < 0)
+		say_failed(x, number, &f);
+	else
+		say_spare(x, number, pidfd);
 }
 
 static void say_reaped(struct init *x, uint32_t number, const struct rusage *u)

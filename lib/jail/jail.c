@@ -90,17 +90,24 @@ static int read_ready(struct jail *j, struct frame *r, struct jail_event *e, str
 	return 0;
 }
 
+/* Where the spare that was asked for by this number is remembered; -1. */
+static int find_pending(const struct jail *j, uint32_t number)
+{
+	for (int i = 0; number && i < JAIL_PENDING_MAX; i++)
+		if (j->pending[i].number == number)
+			return i;
+	return -1;
+}
+
 static int read_spare(struct jail *j, struct frame *r, struct jail_event *e, struct fault *f)
 {
 	bool is_first;
 	pid_t pid;
-	int i = 0;
 	auto_fd int pidfd = msg_take_fd(&j->message, 0);
 	uint32_t number = frame_get_u32(r);
+	int i = find_pending(j, number);
 
-	while (i < JAIL_PENDING_MAX && j->pending[i].number != number)
-		i++;
-	if (!frame_is_done(r) || !number || i == JAIL_PENDING_MAX || pidfd < 0)
+	if (!frame_is_done(r) || i < 0 || pidfd < 0)
 		return bad(f, "spare");
 	int v = pidfd_check(pidfd, &pid, &is_first);
 	if (v < 0 && v != -ESRCH)
@@ -130,12 +137,17 @@ static int read_reaped(struct frame *r, struct jail_event *e, struct fault *f)
 
 static int read_failed(struct jail *j, struct frame *r, struct jail_event *e, struct fault *f)
 {
-	uint32_t kind = frame_get_u32(r);
-	uint32_t sysno = frame_get_u32(r);
+	uint32_t number = frame_get_u32(r), kind = frame_get_u32(r), sysno = frame_get_u32(r);
 	const char *text = frame_get_string(r);
+	int i = number ? find_pending(j, number) : -1;
 
-	if (!frame_is_done(r))
+	if (!frame_is_done(r) || (number && i < 0))
 		return bad(f, "failed");
+	if (i >= 0) {
+		j->pending[i].number = 0;
+		drop_fd(&j->pending[i].sock);
+	}
+	e->number = number;
 	e->fault = (struct fault){ .kind = kind < FAULT_MAX ? kind : FAULT_BUG,
 		.sysno = sysno < 4096 ? (int)sysno : 0 };
 	strncpy(e->fault.text, text, sizeof e->fault.text - 1);

@@ -70,7 +70,7 @@ enum jail_event_kind {
 	JAIL_EVENT_READY,  /* built; .report, .root_fd */
 	JAIL_EVENT_SPARE,  /* .exec, the caller's */
 	JAIL_EVENT_REAPED, /* an exec-init is gone: .number, .usage */
-	JAIL_EVENT_FAILED, /* set-up failed: .fault */
+	JAIL_EVENT_FAILED, /* .fault; .number 0: set-up failed, DEAD follows; else that spare */
 	JAIL_EVENT_DEAD,   /* init is gone */
 };
 
@@ -140,10 +140,15 @@ struct jail_rlimits {
 
 enum jail_command_kind {
 	JAIL_RUN,        /* execve of argv[0], looked for in PATH of env */
-	JAIL_FILES_GET,  /* builtin: writes the tree at argv[0] as a file stream to descriptor 1 */
-	JAIL_FILES_PUT,  /* builtin: reads a file stream from descriptor 0 into argv[0] */
-	JAIL_FILES_EMPTY,/* builtin: empties the directories argv[…] */
-	JAIL_PROBE,      /* builtin: tries what must be refused, writes JSON to descriptor 1 */
+	/* Builtins, as the payload and behind its walls. Files travel as base/stream.h. Exit
+	 * status: 0 all done; 1 failed, and the last record on descriptor 1 is a FAULT; 2 some was
+	 * left out, and a SKIPPED record says what. */
+	JAIL_FILES_GET,  /* argv PATH ["follow"]: writes what is at PATH to descriptor 1 */
+	JAIL_FILES_PUT,  /* argv PATH NAME: reads from descriptor 0, puts it where docker cp
+	                    would; NAME "": the content of the top into the directory PATH */
+	JAIL_FILES_EMPTY,/* argv DIRECTORY…: removes what is in them */
+	JAIL_PROBE,      /* tries what must be refused; one JSON object on descriptor 1:
+	                    {"mount":{"held":true,"observed":"EPERM"},…} */
 };
 
 struct jail_command {
@@ -165,7 +170,7 @@ enum jail_exec_event_kind {
 	JAIL_EXEC_STARTED, /* execve succeeded; .tty_fd (caller's) with .tty */
 	JAIL_EXEC_FAILED,  /* .stage, .sysno: never the program's own exit */
 	JAIL_EXEC_ENDED,   /* the leader is gone and so is its tree */
-	JAIL_EXEC_DEAD,    /* the exec-init is gone without a word (it was killed) */
+	JAIL_EXEC_DEAD,    /* its socket has closed: it was killed, or it has said all */
 };
 
 struct jail_exec_event {

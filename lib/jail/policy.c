@@ -124,6 +124,8 @@ static const struct seccomp_rule rules[] = {
 	/* A limit of 1 is what keeps a core handler of the host from running. */
 	REFUSE_IF(EPERM, prlimit64, IS(1, RLIMIT_CORE), GIVEN(2)),
 	REFUSE_IF(EPERM, setrlimit, IS(0, RLIMIT_CORE)),
+	/* Process 1 has the payload's id in a single map, and its limits would be open to it. */
+	REFUSE_IF(EPERM, prlimit64, IS(0, 1), GIVEN(2)),
 	/* Some families have no name space: what they reach is the host. */
 	ALLOW_IF(socket, IS(0, AF_UNIX)),
 	REFUSE_IF(EPERM, socket, IS(0, AF_INET), MASKED(1, SOCK_KIND, SOCK_RAW)),

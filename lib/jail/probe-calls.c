@@ -88,6 +88,7 @@ static const struct call calls[] = {
 	{ "tioclinux", SYS_ioctl, { 0, 0x541c, P(&push) }, { EPERM } },
 	{ "tiocsetd", SYS_ioctl, { 0, 0x5423, P(&push) }, { EPERM } },
 	{ "core_limit_set", SYS_prlimit64, { 0, HIGH | RLIMIT_CORE, P(&no_core), 0 }, { EPERM } },
+	{ "limits_of_init", SYS_prlimit64, { HIGH | 1, RLIMIT_CPU, P(&no_core), 0 }, { EPERM } },
 	{ "vsock", SYS_socket, { 40, SOCK_STREAM, 0 }, { EAFNOSUPPORT } },
 	{ "vsock_high_bits", SYS_socket, { HIGH | 40, SOCK_STREAM, 0 }, { EAFNOSUPPORT } },
 	{ "packet_socket", SYS_socket, { AF_PACKET, SOCK_RAW, 0 }, { EAFNOSUPPORT } },

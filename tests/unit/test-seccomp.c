@@ -214,6 +214,9 @@ static void test_known_answers(void **state)
 	assert_int_equal(ask(x, SYS_prlimit64, 0, 4, 0), SECCOMP_ALLOW);
 	assert_int_equal(ask(x, SYS_prlimit64, 0, 4, high), SECCOMP_ERRNO(EPERM));
 	assert_int_equal(ask(x, SYS_prlimit64, 0, 7, 1), SECCOMP_ALLOW);
+	assert_int_equal(ask(x, SYS_prlimit64, 1 | high, 0, 1), SECCOMP_ERRNO(EPERM));
+	assert_int_equal(ask(x, SYS_prlimit64, 1, 0, 0), SECCOMP_ALLOW);
+	assert_int_equal(ask(x, SYS_prlimit64, 2, 0, 1), SECCOMP_ALLOW);
 	assert_int_equal(ask(x, SYS_mknodat, 0, 0, 0010644), SECCOMP_ALLOW);
 	assert_int_equal(ask(x, SYS_mknodat, 0, 0, 0020644 | high), SECCOMP_ERRNO(EPERM));
 	assert_int_equal(ask(x, SYS_personality, 0xffffffff, 0, 0), SECCOMP_ALLOW);
