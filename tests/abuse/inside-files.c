@@ -144,7 +144,8 @@ static int run_break_out(int argc, char **argv)
 	for (int i = 0; i < 64; i++)
 		if (chdir("..") < 0)
 			break;
-	say("fchdir", fchdir(root), errno);
+	r = fchdir(root);
+	say("fchdir", r, errno);
 	struct stat st;
 	if (!stat(".", &st)) {
 		char detail[64];

@@ -103,7 +103,8 @@ static int run_meet(int argc, char **argv)
 		union address a;
 		socklen_t n = unix_address(argv[i], &a.un);
 		int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-		say(argv[i], fd < 0 ? -1 : connect(fd, &a.any, n), errno);
+		int r = fd < 0 ? -1 : connect(fd, &a.any, n);
+		say(argv[i], r, errno);
 		close(fd);
 	}
 	return 0;
