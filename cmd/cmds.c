@@ -87,7 +87,11 @@ int cmd_open_session(struct cmd_env *env, const char *id, struct fault *f)
 
 	if (r < 0)
 		return r;
-	r = store_session_open(&env->store, id, &env->session, f);
+	/* What talks to a living supervisor has no use for the files it wrote. */
+	if (env->cmd->needs & NEED_FOUND_SESSION)
+		r = store_session_find(&env->store, id, &env->session, f);
+	else
+		r = store_session_open(&env->store, id, &env->session, f);
 	if (!r)
 		env->has_session = true;
 	else if (r == -FAULT_NOT_FOUND)
@@ -102,7 +106,8 @@ static int open_needs(struct cmd_env *env, struct fault *f)
 	if (!env->cmd->needs)
 		return 0;
 	int r = cmd_open_store(env, f);
-	if (r < 0 || !(env->cmd->needs & NEED_SESSION) || at < 0 || (unsigned)at >= env->words.n)
+	if (r < 0 || !(env->cmd->needs & (NEED_SESSION | NEED_FOUND_SESSION)) || at < 0 ||
+		(unsigned)at >= env->words.n)
 		return r;
 	return cmd_open_session(env, env->words.operands[at], f);
 }

@@ -81,6 +81,9 @@ static int read_body(struct cmd_env *env, const char *file, struct exec_ask *b, 
 			"session");
 	if (!env->has_session)
 		return cmd_open_session(env, b->session_id, f);
+	r = b->session_id[0] ? store_session_load(&env->session, f) : 0;
+	if (r < 0)
+		return r;
 	if (b->session_id[0] && strcmp(b->session_id, env->session.spec.id) != 0 &&
 		strcmp(b->session_id, env->session.spec.name) != 0)
 		return fault_set(f, FAULT_USAGE, 0, "the request is for session %s, the command line "
@@ -148,5 +151,5 @@ static int run(struct cmd_env *env, const void *p, struct fault *f)
 const struct cmd cmd_exec = {
 	.name = "exec", .summary = "Run a command, or code with kept state, in a session",
 	.opts = opts, .operands = operands, .defaults = &defaults,
-	.args_size = sizeof(struct exec_args), .needs = NEED_SESSION, .runs_program = true, .run = run,
+	.args_size = sizeof(struct exec_args), .needs = NEED_FOUND_SESSION, .runs_program = true, .run = run,
 };

@@ -68,7 +68,7 @@ struct operand {
 struct column;
 struct cmd_env;
 
-enum { NEED_STORE = 1, NEED_SESSION = 2 };
+enum { NEED_STORE = 1, NEED_SESSION = 2, NEED_FOUND_SESSION = 4 };
 
 struct cmd {
 	const char *name;
@@ -79,7 +79,8 @@ struct cmd {
 	const void *defaults;           /* of the args struct, or NULL */
 	size_t args_size;
 	unsigned needs;    /* NEED_STORE: env->store is open; NEED_SESSION: and env->session,
-	                      named by the operand with COMP_SESSION, where that was given */
+	                      named by the operand with COMP_SESSION, where that was given;
+	                      NEED_FOUND_SESSION: the same with its files not read yet */
 	bool runs_program; /* options end at the program; its exit status is passed on */
 	int (*run)(struct cmd_env *env, const void *args, struct fault *f); /* exit code ≥ 0 */
 };

@@ -172,8 +172,6 @@ int session_reply(int conn, struct session_reply *ret, struct fault *f)
 	};
 	struct msg m = { .room = ret->body };
 
-	for (size_t i = 0; i < MSG_FDS; i++)
-		m.fds[i] = -1;
 	int got = msg_receive(conn, MSG_TRUSTED, &m);
 	*ret = (struct session_reply){ .body = m.room };
 	if (got <= 0)

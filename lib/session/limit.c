@@ -12,7 +12,7 @@
 #include "session/super.h"
 
 /* [ms] Sources: DESIGN.md section 6; 9-jail-measured.md 5 and 7. */
-enum { GRACE_MS = 200, MEMORY_FIRST_MS = 20, MEMORY_GAP_MS = 50 };
+enum { GRACE_MS = 200, MEMORY_FIRST_MS = 20, MEMORY_GAP_MS = 50, QUICK_US = 50 * 1000 };
 
 /* Boot time in the unit of proc_pid_stat(5) field 22. */
 static uint64_t ticks_now(void)
@@ -349,6 +349,9 @@ void limit_warn(struct exec *e)
 	if (e->n_warnings == before)
 		warn_rlimit(e);
 	quota(e, LIMIT_DISK, changes_bytes(s->changes), &s->disk_warned);
+	/* Half a dozen files: not for what was over at once and well. */
+	if (e->status == EXEC_SUCCESS && e->end_us - e->begin_us < QUICK_US)
+		return;
 	cgroup_read(s->cgroup, &all);
 	e->pids_peak = all.has_pids ? all.pids_peak : 0;
 	if (all.pids_denied > s->pids_denied) {

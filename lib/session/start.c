@@ -175,7 +175,9 @@ static int connect_or_start(struct store_session *s, bool stopped_too, int *ret_
 			*ret_conn = fd;
 			return 0;
 		}
-		int r = store_session_lock(s, f);
+		int r = store_session_load(s, f);
+		if (r >= 0)
+			r = store_session_lock(s, f);
 		if (r < 0)
 			return r;
 		if (r == 0) {

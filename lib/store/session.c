@@ -147,6 +147,7 @@ int store_session_make(struct store *st, struct session_spec *spec, struct store
 	s.spec = *spec;
 	s.status.state = STATE_CREATING;
 	s.status.last_used_us = spec->created_us;
+	s.is_loaded = true;
 	snprintf(temp, sizeof temp, ".%s", spec->id);
 	r = make(st, sessions, temp, &s, f);
 	if (r < 0) {
@@ -187,10 +188,14 @@ static int find(struct store *st, const char *id_or_name, char id[ID_TEXT], int 
 	return r ? r : fault_set(f, FAULT_NOT_FOUND, 0, "no such session: '%s'", id_or_name);
 }
 
-static int load(struct store_session *s, const char *id, struct fault *f)
+int store_session_load(struct store_session *s, struct fault *f)
 {
-	int r = store_spec_read(s->dir, &s->spec, f);
+	char id[ID_TEXT];
 
+	if (s->is_loaded)
+		return 0;
+	memcpy(id, s->spec.id, sizeof id);
+	int r = store_spec_read(s->dir, &s->spec, f);
 	if (r >= 0 && strcmp(s->spec.id, id) != 0)
 		r = fault_set(f, FAULT_FORMAT, 0, "spec.json is that of session %s", s->spec.id);
 	if (r >= 0)
@@ -198,22 +203,36 @@ static int load(struct store_session *s, const char *id, struct fault *f)
 	/* A file that is missing or unreadable is damage too; a session without them is none. */
 	if (r == -FAULT_NOT_FOUND)
 		f->kind = FAULT_FORMAT;
+	s->is_loaded = r >= 0;
 	return r < 0 ? fault_wrap(f, "session %s is damaged", id) : 0;
+}
+
+int store_session_find(struct store *st, const char *id_or_name, struct store_session *ret,
+	struct fault *f)
+{
+	struct store_session s = { .store = st, .dir = -1, .lock_fd = -1 };
+	int r = find(st, id_or_name, s.spec.id, &s.dir, f);
+
+	if (r < 0)
+		return r;
+	*ret = s;
+	return 0;
 }
 
 static int open_session(struct store *st, const char *id_or_name, bool damaged_too,
 	struct store_session *ret, struct fault *f)
 {
-	struct store_session s = { .store = st, .dir = -1, .lock_fd = -1 };
+	struct store_session s;
 	char id[ID_TEXT];
-	int r = find(st, id_or_name, id, &s.dir, f);
+	int r = store_session_find(st, id_or_name, &s, f);
 
 	if (r < 0)
 		return r;
-	r = load(&s, id, f);
+	memcpy(id, s.spec.id, sizeof id);
+	r = store_session_load(&s, f);
 	if (r < 0 && damaged_too) {
 		s.damaged = true;
-		snprintf(s.spec.id, sizeof s.spec.id, "%s", id);
+		memcpy(s.spec.id, id, sizeof id);
 		r = 0;
 	}
 	if (r < 0) {

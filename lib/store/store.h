@@ -84,6 +84,7 @@ struct store_session {
 	struct store *store;
 	int dir;          /* sessions/ID */
 	int lock_fd;      /* -1: not held */
+	bool is_loaded;   /* spec and status were read */
 	bool damaged;     /* its files cannot be read: of spec and status only spec.id is known */
 	struct session_spec spec;
 	struct session_status status;
@@ -111,6 +112,11 @@ int store_skeleton_open(struct store *st, const char *name, int *ret_fd, struct 
  */
 int store_session_make(struct store *st, struct session_spec *spec, struct store_session *ret,
 	struct fault *f);
+
+/* By id or name, but its files are not read yet: of spec only id is set, of status nothing.
+ * store_session_load reads them. Faults: USAGE, NOT_FOUND. */
+int store_session_find(struct store *st, const char *id, struct store_session *ret, struct fault *f);
+int store_session_load(struct store_session *s, struct fault *f);
 
 /* By id or name. Faults: USAGE not an id; NOT_FOUND; FORMAT its files are damaged. */
 int store_session_open(struct store *st, const char *id, struct store_session *ret, struct fault *f);

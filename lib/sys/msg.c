@@ -113,9 +113,11 @@ static int read_body(struct msg *m, int fd)
 
 static void drop_fds(struct msg *m)
 {
-	for (size_t i = 0; i < MSG_FDS; i++)
-		if (m->fds[i] >= 0)
-			drop_fd(&m->fds[i]);
+	for (size_t i = 0; i < MSG_FDS; i++) {
+		if (m->has_fds && m->fds[i] >= 0)
+			close(m->fds[i]);
+		m->fds[i] = -1;
+	}
 }
 
 int msg_receive(int sock, enum msg_origin origin, struct msg *m)
@@ -125,11 +127,9 @@ int msg_receive(int sock, enum msg_origin origin, struct msg *m)
 	ssize_t r;
 	int n_resets = 0;
 
-	if (m->room.data)
-		drop_fds(m);
+	drop_fds(m);
+	m->has_fds = true;
 	text_clear(&m->room);
-	for (size_t i = 0; i < MSG_FDS; i++)
-		m->fds[i] = -1;
 	m->body = (unsigned char *)text_reserve(&m->room, MSG_INLINE_BYTES);
 	struct iovec iov[2] = { { &head, sizeof head }, { m->body, MSG_INLINE_BYTES } };
 	struct msghdr h = { .msg_iov = iov, .msg_iovlen = 2, .msg_control = control.bytes,
@@ -167,8 +167,7 @@ int msg_take_fd(struct msg *m, size_t i)
 
 void msg_done(struct msg *m)
 {
-	if (m->room.data)
-		drop_fds(m);
+	drop_fds(m);
 	text_done(&m->room);
 	*m = (struct msg){ 0 };
 }

@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,7 +28,8 @@ struct msg {
 	uint32_t type;
 	unsigned char *body; /* NUL-terminated behind n bytes */
 	size_t n;            /* [bytes] */
-	int fds[MSG_FDS];    /* -1 where taken or absent */
+	bool has_fds;        /* something was received: fds holds descriptors or -1 */
+	int fds[MSG_FDS];
 	struct text room;
 };
 
