@@ -65,12 +65,18 @@ static struct stream_entry to_entry(const struct stat *st, const char *path)
 		.mtime_ns = st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec };
 }
 
-static int put_file(struct path_source *p, struct text *t, int dir, const char *name,
-	const char *path, struct fault *f)
+/* Something to tell: what it is called in dir, and below the top. */
+struct spot {
+	int dir;
+	const char *name, *path;
+};
+
+static int put_file(struct path_source *p, struct text *t, const struct spot *s, struct fault *f)
 {
+	const char *path = s->path;
 	struct stat st;
 	/* It may have become a fifo since it was looked at. */
-	auto_fd int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	auto_fd int fd = openat(s->dir, s->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
 	if (fd < 0 && errno == ENOENT)
 		return skip(p, t, path, "it went away");
@@ -91,9 +97,10 @@ static int put_file(struct path_source *p, struct text *t, int dir, const char *
 	return 1;
 }
 
-static int put_other(struct path_source *p, struct text *t, int dir, const char *name,
-	const char *path, const struct stat *st, struct fault *f)
+static int put_other(struct path_source *p, struct text *t, const struct spot *s,
+	const struct stat *st, struct fault *f)
 {
+	const char *path = s->path;
 	struct stream_entry e = to_entry(st, path);
 	char target[PATH_MAX];
 
@@ -103,7 +110,7 @@ static int put_other(struct path_source *p, struct text *t, int dir, const char 
 	}
 	if (!S_ISLNK(st->st_mode))
 		return skip(p, t, path, "neither file, directory nor link");
-	ssize_t n = readlinkat(dir, name, target, sizeof target - 1);
+	ssize_t n = readlinkat(s->dir, s->name, target, sizeof target - 1);
 	if (n <= 0)
 		return n ? fail(f, path) : skip(p, t, path, "an empty link");
 	target[n] = 0;
@@ -116,17 +123,15 @@ static int put_other(struct path_source *p, struct text *t, int dir, const char 
 	return 1;
 }
 
-static int put_name(struct path_source *p, struct text *t, int dir, const char *name,
-	const char *path, struct fault *f)
+static int put_name(struct path_source *p, struct text *t, const struct spot *s, struct fault *f)
 {
 	struct stat st;
 
-	if (!stream_path_is_valid(path, true))
-		return skip(p, t, path, "its path is too long");
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? skip(p, t, path, "it went away") : fail(f, path);
-	return S_ISREG(st.st_mode) ? put_file(p, t, dir, name, path, f) :
-				     put_other(p, t, dir, name, path, &st, f);
+	if (!stream_path_is_valid(s->path, true))
+		return skip(p, t, s->path, "its path is too long");
+	if (fstatat(s->dir, s->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? skip(p, t, s->path, "it went away") : fail(f, s->path);
+	return S_ISREG(st.st_mode) ? put_file(p, t, s, f) : put_other(p, t, s, &st, f);
 }
 
 static void close_dir(struct path_source *p)
@@ -204,7 +209,8 @@ static int step(struct path_source *p, struct text *t, struct fault *f)
 		return put_content(p, t, f);
 	if (!p->is_begun) {
 		p->is_begun = true;
-		return put_name(p, t, p->top, p->top_name ? p->top_name : ".", ".", f);
+		struct spot top = { p->top, p->top_name ? p->top_name : ".", "." };
+		return put_name(p, t, &top, f);
 	}
 	while (p->at_name == p->n_names) {
 		int r = open_dir(p, t, f);
@@ -218,7 +224,7 @@ static int step(struct path_source *p, struct text *t, struct fault *f)
 	const char *name = p->names[p->at_name++];
 	auto_free char *path = strcmp(p->dir_path, ".") ? mem_format("%s/%s", p->dir_path, name) :
 							   mem_string(name);
-	return put_name(p, t, p->dir, name, path, f);
+	return put_name(p, t, &(struct spot){ p->dir, name, path }, f);
 }
 
 static int path_next(struct pack_source *s, struct text *t, struct fault *f)

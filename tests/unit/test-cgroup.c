@@ -164,10 +164,8 @@ static void fake_new(struct fake *k)
 
 static void fake_text(struct fake *k, const char *self, const char *mounts)
 {
-	auto_free char *text = NULL;
-
 	put_file(k->proc, "self/cgroup", self);
-	/* Every %s is the top directory. */
+	/* Every @ is the top directory. */
 	auto_text struct text t = { 0 };
 	for (const char *p = mounts; *p; p++) {
 		if (*p == '@')
@@ -567,7 +565,7 @@ static void test_real_v2_kill(void **state)
 {
 	auto_text struct text self = { 0 }, mounts = { 0 };
 	auto_fd int proc = open("/proc", O_RDONLY | O_DIRECTORY);
-	auto_free char *own = NULL, *group = NULL, *child = NULL, *procs = NULL;
+	auto_free char *own = NULL, *group = NULL, *child = NULL;
 	struct fault f;
 	char word[16];
 	int go, status;

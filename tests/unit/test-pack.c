@@ -277,7 +277,8 @@ static void test_sparse(void **state)
 	struct stat st;
 
 	(void)state;
-	assert_int_equal(run("truncate -s 20M in/s && printf x | dd of=in/s bs=1 seek=10000000 conv=notrunc status=none"), 0);
+	assert_int_equal(run("truncate -s 20M in/s && "
+			     "printf x | dd of=in/s bs=1 seek=10000000 conv=notrunc status=none"), 0);
 	read_in("in/s", &t);
 	assert_int_equal(feed_dir(&t, "s", NULL, &f), 0);
 	assert_int_equal(run("cmp in/s out/s"), 0);
