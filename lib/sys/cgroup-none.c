@@ -9,7 +9,7 @@ static const char *reason(int sysno)
 	switch (sysno) {
 	case EACCES:
 	case EPERM:
-		return "not delegated to this user; try: systemd-run --user --scope -p Delegate=yes";
+		return "not delegated to this user";
 	case EROFS:
 		return "the control group file system is mounted read-only";
 	case ENOENT:

@@ -173,9 +173,14 @@ static int (*const setters[CGROUP_CONTROLLERS])(struct cgroup *cg, int dir) = {
 
 static void give_up(struct cgroup *cg, uint32_t mask, int sysno, const char *step)
 {
-	for (uint32_t c = 0; c < CGROUP_CONTROLLERS; c++)
-		if (mask & 1u << c)
-			cgroup_none(cg, c, sysno, step);
+	for (uint32_t c = 0; c < CGROUP_CONTROLLERS; c++) {
+		if (!(mask & 1u << c))
+			continue;
+		cgroup_none(cg, c, sysno, step);
+		size_t n = strlen(cg->why[c]);
+		if (sysno == EACCES || sysno == EBUSY)
+			snprintf(cg->why[c] + n, CGROUP_WHY_MAX - n, "; try: systemd-run --user --scope");
+	}
 }
 
 int cgroup_v2_make(struct cgroup *cg, uint32_t wanted, const char *own, const char *top)
