@@ -163,6 +163,9 @@ static void check_disk(struct super *s, int64_t now)
 		e->peak = used;
 		e->limit = s->session->spec.limits[LIMIT_DISK];
 		e->enforced_by = "poll";
+		if (s->disk.over_entries)
+			exec_warn(e, "files", "the session has more than %llu files",
+				(unsigned long long)s->disk.limit_entries);
 		limit_kill(e, EXEC_LIMIT, REASON_DISK);
 	}
 }

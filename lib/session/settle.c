@@ -1,6 +1,7 @@
 /* What came of an execution: evidence, changed files, result, record, events, answer. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "base/auto.h"
 #include "base/clock.h"
@@ -81,7 +82,8 @@ static void settle_files(struct exec *e)
 {
 	struct super *s = e->s;
 	struct fault f = { 0 };
-	bool done = e->has_status && e->wait_status == 0;
+	/* Whatever its exit status says of the files, the stream itself has told the client. */
+	bool done = e->has_status && WIFEXITED(e->wait_status);
 
 	if (e->files == FILES_PUT || e->files == FILES_EMPTY) {
 		/* What the host brought in is not the next execution's doing. */
@@ -89,7 +91,7 @@ static void settle_files(struct exec *e)
 		struct text *t = super_event(s, EVENT_FILES_COPIED, NULL);
 		json_put_string(t, "path", e->w.r.argv[0]);
 		json_put_bool(t, "emptied", e->files == FILES_EMPTY);
-		json_put_bool(t, "complete", done);
+		json_put_bool(t, "complete", done && WEXITSTATUS(e->wait_status) == 0);
 		super_journal(s, NULL);
 	}
 	if (!e->conn)
