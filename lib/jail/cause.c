@@ -21,6 +21,9 @@ static bool sysctl_is(const char *path, char value)
 
 static const char *find(const struct fault *f)
 {
+	if (f->sysno == EINVAL)
+		return strstr(f->text, "overlay") ? "its work directory has been mounted before, or the"
+			" file system cannot carry an overlay; the kernel log says more" : NULL;
 	if (sysctl_is("/proc/sys/kernel/unprivileged_userns_clone", '0'))
 		return "user namespaces are off for ordinary users; as root: sysctl"
 		       " kernel.unprivileged_userns_clone=1";
@@ -50,7 +53,8 @@ int cause_explain(struct fault *f)
 	char was[sizeof f->text];
 	const char *cause = NULL;
 
-	if (f->kind == FAULT_DENIED || f->kind == FAULT_LIMIT || f->sysno == EUSERS)
+	if (f->kind == FAULT_DENIED || f->kind == FAULT_LIMIT || f->sysno == EUSERS ||
+		f->sysno == EINVAL)
 		cause = find(f);
 	if (!cause)
 		return -(int)f->kind;

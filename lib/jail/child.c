@@ -49,13 +49,29 @@ static bool lower(int which, uint64_t want)
 	return !setrlimit(which, &now);
 }
 
+/* At its soft limit a process gets SIGXCPU, which says why it ended; at its hard limit, a
+ * second later, SIGKILL, which it cannot ignore. Where both are the same there is only the
+ * SIGKILL. Source: setrlimit(2). */
+static bool lower_cpu(uint64_t want_s)
+{
+	struct rlimit now;
+
+	if (!want_s)
+		return true;
+	if (!lower(RLIMIT_CPU, want_s + 1) || getrlimit(RLIMIT_CPU, &now) < 0)
+		return false;
+	if (now.rlim_cur > want_s)
+		now.rlim_cur = want_s;
+	return !setrlimit(RLIMIT_CPU, &now);
+}
+
 static bool set_limits(struct child *c)
 {
 	const struct jail_rlimits *l = &c->command->rlimits;
 
 	if (lower(RLIMIT_NPROC, l->nproc) && lower(RLIMIT_NOFILE, l->nofile) &&
 		lower(RLIMIT_FSIZE, l->fsize_bytes) && lower(RLIMIT_DATA, l->data_bytes) &&
-		lower(RLIMIT_CPU, l->cpu_s))
+		lower_cpu(l->cpu_s))
 		return true;
 	return fail(c, "rlimit", errno);
 }

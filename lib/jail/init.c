@@ -71,8 +71,18 @@ static int receive(struct init *x, struct msg *m, uint32_t type)
 	return 0;
 }
 
+/* Ignored signals would be inherited by every program. The library keeps some for itself
+ * and would not let us have them: the kernel's struct, all zero, is SIG_DFL. */
+static void reset_signals(void)
+{
+	static const unsigned long defaults[4];
+
+	for (int i = 1; i <= 64; i++)
+		syscall(SYS_rt_sigaction, i, defaults, NULL, 8);
+}
+
 /* Nothing of the caller is left in this process but two descriptors: they move away from
- * where programs look for theirs. Ignored signals would be inherited by every program. */
+ * where programs look for theirs. */
 static int open_all(struct init *x)
 {
 	sigset_t chld;
@@ -83,9 +93,7 @@ static int open_all(struct init *x)
 	close(1);
 	while (open("/dev/null", O_RDWR) == 0 || dup(0) < 2)
 		;
-	for (int i = 1; i <= 64; i++)
-		if (i != SIGKILL && i != SIGSTOP)
-			signal(i, SIG_DFL);
+	reset_signals();
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 	sigprocmask(SIG_SETMASK, &chld, NULL);

@@ -24,6 +24,8 @@ REQUIRE = bool(os.environ.get("SBX_TEST_REQUIRE"))
 USER = 4242  # an id without an account
 IS_ROOT = os.geteuid() == 0
 MIB = 1024 * 1024
+# Not the one that runs this: it may be where an ordinary user cannot go.
+PYTHON = next(filter(os.path.exists, ("/usr/bin/python3", "/bin/python3")), "python3")
 PASSED_ON = ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "SBX_TEST_SCALE")
 
 
@@ -135,6 +137,7 @@ class Session:
         self.path = f"{kit.home}/sessions/{self.id}"
         self.up = f"{self.path}/fs/up"
         kit.sessions.append(self)
+        kit.ids.add(self.id)
 
     def sbx(self, command, *words, **how):
         return self.kit.sbx(command, self.id, *words, **how)
@@ -215,7 +218,7 @@ class Kit:
         for path in (self.home, self.scratch):
             os.mkdir(path, 0o700)
             self.give(path)
-        self.sessions, self.running, self._plain = [], [], None
+        self.sessions, self.running, self._plain, self.ids = [], [], None, set()
 
     def who(self):
         if IS_ROOT and not self.is_root:
@@ -289,19 +292,28 @@ class Kit:
                 s.remove()
         self.sessions = [s for s in self.sessions if s is self._plain]
 
-    def close(self, before):
-        """Removes everything; what was left, by kind."""
+    def traces(self):
+        """What sessions of ours have on this machine, by kind."""
+        marks = [self.dir, *self.ids]
+        processes = {pid: words for pid, words, program in processes_of_all()
+                     if any(m in words or m in program for m in marks) and pid != os.getpid()}
+        names = {"sbx-" + i for i in self.ids}
+        groups = [f"{top}/{d}" for top, dirs, _ in os.walk("/sys/fs/cgroup") for d in dirs if d in names]
+        mounts = [m for m in read("/proc/self/mountinfo").splitlines() if any(x in m for x in marks)]
+        found = {"processes": processes, "groups": groups, "mounts": mounts, "stored": self.stored()}
+        return {kind: what for kind, what in found.items() if what}
+
+    def close(self):
+        """Removes everything; what was left although every session was removed, by kind."""
         self._plain = None
         self.forget()
-        left = {"stored": self.stored()}
-        until(lambda: world(self.dir) == before)
-        after = world(self.dir)
-        left.update((kind, [x for x in after[kind] if x not in before[kind]]) for kind in after)
-        for pid, _ in left["processes"]:
+        until(lambda: not self.traces())
+        left = self.traces()
+        for pid in left.get("processes", ()):
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         shutil.rmtree(self.dir, ignore_errors=True)
-        return {kind: found for kind, found in left.items() if found}
+        return left
 
 
 def read(path):
@@ -309,20 +321,11 @@ def read(path):
         return f.read()
 
 
-def world(*paths):
-    """What a session may leave: mounts, control groups, processes started from a path."""
-    processes = []
+def processes_of_all():
+    """(pid, words, program) of every process."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
-            words = read(f"/proc/{pid}/cmdline").rstrip("\0")
-            program = os.readlink(f"/proc/{pid}/exe")
-            if int(pid) != os.getpid() and any(program.startswith(p) or p in words for p in paths):
-                processes.append((int(pid), words))
-    # Groups of other homes come and go meanwhile; only those without a process are leaks.
-    groups = [top for top, _, _ in os.walk("/sys/fs/cgroup") if os.path.basename(top).startswith("sbx-")]
-    groups = [g for g in groups if os.path.exists(f"{g}/cgroup.procs") and not read(f"{g}/cgroup.procs")]
-    mounts = [m for m in read("/proc/self/mountinfo").splitlines() if any(p in m for p in paths)]
-    return {"processes": processes, "groups": [], "mounts": mounts}
+            yield int(pid), read(f"/proc/{pid}/cmdline").replace("\0", " "), os.readlink(f"/proc/{pid}/exe")
 
 
 # --- the frame ----------------------------------------------------------------------------------
@@ -373,7 +376,6 @@ def main():
              if mode in modes and (not words or any(w in t for w in words))]
     print(f"TAP version 13\n1..{len(tests) + 1}", flush=True)
     kit = Kit(mode, program)
-    before = world(kit.dir)
     failed = 0
     try:
         for number, (title, function) in enumerate(tests, 1):
@@ -381,6 +383,6 @@ def main():
             failed += state == "not ok"
             report(number, state, f"{title} ({mode})", reason)
     finally:
-        left = kit.close(before)
+        left = kit.close()
     report(len(tests) + 1, "not ok" if left else "ok", f"nothing is left of these tests ({mode})", left)
     return 1 if failed or left else 0
