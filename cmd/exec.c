@@ -1,9 +1,12 @@
 /* sbx exec: runs a command, or code in a kept interpreter, in a session. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "session/session.h"
 #include "ask.h"
 #include "drive.h"
@@ -128,6 +131,22 @@ static int build(struct cmd_env *env, const struct exec_args *a, struct drive_co
 	return r;
 }
 
+/* The body's stdin takes the place of ours. */
+static int feed(const char *input, struct exec_request *q, struct drive *d, struct fault *f)
+{
+	if (!input)
+		return 0;
+	if (q->flags & (EXEC_STDIN | EXEC_TTY))
+		return fault_set(f, FAULT_USAGE, 0, "the request has its own stdin: leave out -i and -t");
+	auto_fd int fd = memfd_create("stdin", MFD_CLOEXEC);
+	if (fd < 0 || fd_write_all(fd, input, strlen(input)) < 0 || lseek(fd, 0, SEEK_SET) < 0 ||
+		dup2(fd, STDIN_FILENO) < 0)
+		return fault_set(f, FAULT_SYSTEM, errno, "pass on the request's stdin");
+	q->flags |= EXEC_STDIN;
+	d->input = true;
+	return 0;
+}
+
 static int run(struct cmd_env *env, const void *p, struct fault *f)
 {
 	const struct exec_args *a = p;
@@ -141,8 +160,10 @@ static int run(struct cmd_env *env, const void *p, struct fault *f)
 	int r = build(env, a, &own, &body, &q, f);
 	if (!r) {
 		drive_init(&d, "exec", &a->drive);
-		r = drive_run(&d, &env->session, -1, &q, f);
+		r = feed(body.stdin_text, &q, &d, f);
 	}
+	if (!r)
+		r = drive_run(&d, &env->session, -1, &q, f);
 	drive_request_done(&own);
 	exec_ask_done(&body);
 	return r;
