@@ -28,19 +28,35 @@ int64_t clock_wall_us(void)
 	return read_us(CLOCK_REALTIME);
 }
 
+/* The day of the Gregorian calendar that is so many days after 1970-01-01. gmtime_r(3) would
+ * read the time zone from a file first. Years begin in March here, so that the odd day is
+ * the last, and 400 of them (an era) have 146097 days. */
+static void civil(int64_t day, int *ret_year, int *ret_month, int *ret_date)
+{
+	int64_t z = day + 719468, era = z / 146097, in_era = z % 146097;
+	int64_t year = (in_era - in_era / 1460 + in_era / 36524 - in_era / 146096) / 365;
+	int64_t in_year = in_era - (365 * year + year / 4 - year / 100);
+	int64_t month = (5 * in_year + 2) / 153;
+
+	*ret_date = (int)(in_year - (153 * month + 2) / 5 + 1);
+	*ret_month = (int)(month < 10 ? month + 3 : month - 9);
+	*ret_year = (int)(year + era * 400 + (*ret_month <= 2));
+}
+
 const char *clock_format(int64_t wall_us, char buf[CLOCK_TEXT_MAX])
 {
-	time_t s = (time_t)(wall_us / 1000000);
-	struct tm tm;
+	int64_t s = wall_us / 1000000, day = s / 86400;
+	int year, month, date;
 
-	gmtime_r(&s, &tm);
-	size_t n = strftime(buf, CLOCK_TEXT_MAX, "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(buf + n, CLOCK_TEXT_MAX - n, ".%06dZ", (int)(wall_us % 1000000));
+	civil(day, &year, &month, &date);
+	s -= day * 86400;
+	snprintf(buf, CLOCK_TEXT_MAX, "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ", year % 10000, month % 100,
+		date % 100, (int)(s / 3600) % 24, (int)(s / 60 % 60), (int)(s % 60),
+		(int)(wall_us % 1000000));
 	return buf;
 }
 
-/* Days since 1970 of a day of the Gregorian calendar. timegm(3) would read the time zone from
- * a file first. Years begin in March here, so that the odd day is the last. */
+/* The other way round. */
 static int64_t days(int64_t year, int64_t month, int64_t day)
 {
 	int64_t y = year - (month <= 2), m = (month + 9) % 12;

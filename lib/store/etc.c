@@ -205,15 +205,17 @@ int store_etc_copy(int etc, struct fault *f)
 	return 0;
 }
 
-static void identify(struct digest *d, int etc, const char *source, int flags)
+/* The mode of what is there, 0 where nothing is. */
+static mode_t identify(struct digest *d, int etc, const char *source, int flags)
 {
 	struct stat st;
 
 	if (fstatat(etc, source, &st, flags) < 0)
-		return;
+		return 0;
 	int64_t what[] = { st.st_mode, st.st_size, st.st_mtim.tv_sec, st.st_mtim.tv_nsec };
 	digest_add(d, source, strlen(source) + 1);
 	digest_add(d, what, sizeof what);
+	return st.st_mode;
 }
 
 void store_etc_identify(struct digest *d)
@@ -222,14 +224,9 @@ void store_etc_identify(struct digest *d)
 	const char *source;
 	char buf[64];
 
-	for (size_t i = 0; etc >= 0 && (source = source_at(i, buf)); i++) {
-		struct stat st;
-		if (fstatat(etc, source, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			continue;
-		identify(d, etc, source, AT_SYMLINK_NOFOLLOW);
-		if (S_ISLNK(st.st_mode))
+	for (size_t i = 0; etc >= 0 && (source = source_at(i, buf)); i++)
+		if (S_ISLNK(identify(d, etc, source, AT_SYMLINK_NOFOLLOW)))
 			identify(d, etc, source, 0);
-	}
 	/* A directory's time does not tell that a file in it was written over. */
 	identify(d, etc, "ssl/certs/ca-certificates.crt", 0);
 }
