@@ -50,9 +50,9 @@ const char *clock_format(int64_t wall_us, char buf[CLOCK_TEXT_MAX])
 
 	civil(day, &year, &month, &date);
 	s -= day * 86400;
-	snprintf(buf, CLOCK_TEXT_MAX, "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ", year % 10000, month % 100,
+	snprintf(buf, CLOCK_TEXT_MAX, "%04d-%02d-%02dT%02d:%02d:%02d.%06uZ", year % 10000, month % 100,
 		date % 100, (int)(s / 3600) % 24, (int)(s / 60 % 60), (int)(s % 60),
-		(int)(wall_us % 1000000));
+		(unsigned)(wall_us % 1000000) % 1000000u);
 	return buf;
 }
 
