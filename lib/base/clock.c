@@ -50,9 +50,10 @@ const char *clock_format(int64_t wall_us, char buf[CLOCK_TEXT_MAX])
 
 	civil(day, &year, &month, &date);
 	s -= day * 86400;
-	snprintf(buf, CLOCK_TEXT_MAX, "%04d-%02d-%02dT%02d:%02d:%02d.%06uZ", year % 10000, month % 100,
-		date % 100, (int)(s / 3600) % 24, (int)(s / 60 % 60), (int)(s % 60),
-		(unsigned)(wall_us % 1000000) % 1000000u);
+	/* Unsigned, so that the compiler sees that nothing is cut off. */
+	snprintf(buf, CLOCK_TEXT_MAX, "%04u-%02u-%02uT%02u:%02u:%02u.%06uZ", (unsigned)year % 10000u,
+		(unsigned)month % 100u, (unsigned)date % 100u, (unsigned)(s / 3600) % 24u,
+		(unsigned)(s / 60) % 60u, (unsigned)s % 60u, (unsigned)(wall_us % 1000000) % 1000000u);
 	return buf;
 }
 
