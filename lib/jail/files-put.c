@@ -275,7 +275,8 @@ static int run(struct put *p, char *const *argv, struct fault *f)
 			if (n < 0 && errno == EINTR)
 				continue;
 			if (n <= 0)
-				return fault_set(f, FAULT_FORMAT, n ? errno : 0, "the stream of files ends early");
+				return fault_set(f, FAULT_FORMAT, n ? errno : 0,
+					"the stream of files ends early");
 			stream_feed(&p->reader, buf, (size_t)n);
 		}
 		if (r)

@@ -184,10 +184,13 @@ static int wait_ready(int fd, struct payload_ready *ready, struct fault *f)
 		return fault_set(f, FAULT_SYSTEM, ETIMEDOUT, "an exec-init does not get ready");
 	if (read(fd, ready, sizeof *ready) != sizeof *ready)
 		return fault_set(f, FAULT_SYSTEM, 0, "an exec-init ended before it was ready");
-	if (ready->failed)
-		return setup_fail(f, -ready->sysno, "exec-init", NULL) < 0 ? fault_set(f, f->kind, 0, "%s",
-			ready->text) : 0;
-	return 0;
+	if (!ready->failed)
+		return 0;
+	enum fault_kind kind = ready->sysno == EPERM || ready->sysno == EACCES ? FAULT_DENIED :
+		FAULT_SYSTEM;
+	fault_set(f, kind, 0, "%s", ready->text);
+	f->sysno = ready->sysno;
+	return -(int)kind;
 }
 
 static void remember(struct init *x, pid_t pid, uint32_t number)

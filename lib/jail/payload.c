@@ -46,7 +46,8 @@ static void say_ready(const struct payload *p, const struct jail_report *r, int 
 	const struct fault *f)
 {
 	struct payload_ready ready = { .proc_masked = r->proc_masked, .seccomp = r->seccomp,
-		.landlock_abi = r->landlock_abi, .failed = error < 0, .sysno = error < 0 ? f->sysno : 0 };
+		.landlock_abi = r->landlock_abi, .failed = error < 0,
+		.sysno = error < 0 ? f->sysno : 0 };
 
 	if (error < 0)
 		snprintf(ready.text, sizeof ready.text, "%.90s", f->text);

@@ -27,7 +27,8 @@ static void add(struct plan *p, struct plan_op op)
 static void add_exec(struct plan *p, enum plan_kind kind, const char *path)
 {
 	p->exec_ops[p->n_exec_ops++] = (struct plan_op){ .kind = kind, .path = path,
-		.flags = kind == PLAN_PROC ? 0 : PLAN_OPTIONAL, .attr = DEAD, .source = "", .options = "" };
+		.flags = kind == PLAN_PROC ? 0 : PLAN_OPTIONAL, .attr = DEAD, .source = "",
+		.options = "" };
 }
 
 static void add_bind(struct plan *p, const char *path, const char *source, uint32_t flags)
@@ -126,7 +127,8 @@ static void add_rules(struct plan *p)
 	static const char *const writable[] = { "/workspace", "/home/sandbox", "/tmp", "/var/tmp",
 		"/dev/shm" };
 	uint32_t read = LANDLOCK_READ | LANDLOCK_READ_DIR | LANDLOCK_EXECUTE;
-	uint32_t write = LANDLOCK_ALL & ~(LANDLOCK_MAKE_CHAR | LANDLOCK_MAKE_BLOCK | LANDLOCK_IOCTL_DEV);
+	uint32_t write = LANDLOCK_ALL &
+		~(LANDLOCK_MAKE_CHAR | LANDLOCK_MAKE_BLOCK | LANDLOCK_IOCTL_DEV);
 
 	p->rules[p->n_rules++] = (struct plan_rule){ "/", read };
 	for (size_t i = 0; i < array_size(writable); i++)

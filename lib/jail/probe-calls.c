@@ -17,6 +17,8 @@
 #include "sys/kernel.h"
 
 #define HIGH (1ul << 32) /* what the kernel ignores in an int, and a filter must, too */
+#define NODE "/tmp/sbx-probe"
+#define CWD ((unsigned long)AT_FDCWD)
 #define P(s) ((unsigned long)(s))
 
 struct call {
@@ -37,7 +39,7 @@ static const struct call calls[] = {
 	{ "mount_remount", SYS_mount, { 0, P("/usr"), 0, MS_REMOUNT | MS_BIND }, { EPERM } },
 	{ "umount", SYS_umount2, { P("/proc/sys"), MNT_DETACH }, { EPERM } },
 	{ "fsopen", SYS_fsopen, { P("tmpfs") }, { ENOSYS } },
-	{ "open_tree", SYS_open_tree, { (unsigned long)AT_FDCWD, P("/"), 1 }, { ENOSYS } },
+	{ "open_tree", SYS_open_tree, { CWD, P("/"), 1 }, { ENOSYS } },
 	{ "move_mount", SYS_move_mount, { ~0ul, P(""), ~0ul, P(""), 0x44 }, { ENOSYS } },
 	{ "mount_setattr", SYS_mount_setattr, { ~0ul, P(""), 0x1000 }, { ENOSYS } },
 	{ "pivot_root", SYS_pivot_root, { P("/tmp"), P("/tmp") }, { EPERM } },
@@ -55,7 +57,7 @@ static const struct call calls[] = {
 	{ "pidfd_getfd", SYS_pidfd_getfd, { ~0ul, 0, 0 }, { ENOSYS } },
 	{ "kcmp", SYS_kcmp, { 1, 1, 0, 0, 0 }, { EPERM } },
 	{ "keyctl", SYS_keyctl, { 0, (unsigned long)-3 }, { EPERM } },
-	{ "add_key", SYS_add_key, { P("user"), P("sbx-probe"), P("x"), 1, (unsigned long)-2 }, { EPERM } },
+	{ "add_key", SYS_add_key, { P("user"), P("x"), P("x"), 1, (unsigned long)-2 }, { EPERM } },
 	{ "request_key", SYS_request_key, { P("user"), P("sbx-probe"), 0, 0 }, { EPERM } },
 	{ "bpf", SYS_bpf, { 5, 0, 0 }, { ENOSYS } },
 	{ "perf_event", SYS_perf_event_open, { 0, 0, ~0ul, ~0ul, 0 }, { ENOSYS } },
@@ -75,13 +77,13 @@ static const struct call calls[] = {
 	{ "adjtimex", SYS_adjtimex, { 0 }, { EPERM } },
 	{ "sethostname", SYS_sethostname, { P("x"), 1 }, { EPERM } },
 	{ "syslog", SYS_syslog, { 10, 0, 0 }, { EPERM } },
-	{ "name_to_handle", SYS_name_to_handle_at, { (unsigned long)AT_FDCWD, P("/"), 0, 0, 0 }, { EPERM } },
+	{ "name_to_handle", SYS_name_to_handle_at, { CWD, P("/"), 0, 0, 0 }, { EPERM } },
 	{ "open_by_handle", SYS_open_by_handle_at, { ~0ul, 0, 0 }, { EPERM } },
 	{ "statmount", SYS_statmount, { 0, 0, 0, 0 }, { ENOSYS } },
 	{ "listmount", SYS_listmount, { 0, 0, 0, 0 }, { ENOSYS } },
-	{ "mknod_char", SYS_mknodat, { (unsigned long)AT_FDCWD, P("/tmp/sbx-probe"), S_IFCHR, 0x101 }, { EPERM } },
-	{ "mknod_block", SYS_mknodat, { (unsigned long)AT_FDCWD, P("/tmp/sbx-probe"), S_IFBLK, 0x800 }, { EPERM } },
-	{ "mknod_whiteout", SYS_mknodat, { (unsigned long)AT_FDCWD, P("/tmp/sbx-probe"), HIGH | S_IFCHR, 0 }, { EPERM } },
+	{ "mknod_char", SYS_mknodat, { CWD, P(NODE), S_IFCHR, 0x101 }, { EPERM } },
+	{ "mknod_block", SYS_mknodat, { CWD, P(NODE), S_IFBLK, 0x800 }, { EPERM } },
+	{ "mknod_whiteout", SYS_mknodat, { CWD, P(NODE), HIGH | S_IFCHR, 0 }, { EPERM } },
 	{ "personality", SYS_personality, { 0x0400000 }, { EPERM } },
 	{ "tiocsti", SYS_ioctl, { 0, 0x5412, P(&push) }, { EPERM } },
 	{ "tiocsti_high_bits", SYS_ioctl, { 0, HIGH | 0x5412, P(&push) }, { EPERM } },
@@ -102,7 +104,7 @@ static const struct call calls[] = {
 	{ "set_groups", SYS_setgroups, { 0, 0 }, { EPERM } },
 	{ "realtime", SYS_sched_setscheduler, { 0, SCHED_FIFO, P(&fifo) }, { EPERM } },
 	{ "nice", SYS_setpriority, { PRIO_PROCESS, 0, (unsigned long)-20 }, { EACCES, EPERM } },
-	{ "chown_root", SYS_fchownat, { (unsigned long)AT_FDCWD, P("/workspace"), 0, 0, 0 }, { EPERM, EINVAL } },
+	{ "chown_root", SYS_fchownat, { CWD, P("/workspace"), 0, 0, 0 }, { EPERM, EINVAL } },
 #ifdef __x86_64__
 	{ "iopl", SYS_iopl, { 3 }, { EPERM } },
 	{ "ioperm", SYS_ioperm, { 0x80, 1, 1 }, { EPERM } },

@@ -139,7 +139,8 @@ static void try_opens(struct text *t)
 static void try_masks(struct text *t)
 {
 	static const char *const masked[] = { "/proc/kcore", "/proc/keys", "/proc/key-users",
-		"/proc/kallsyms", "/proc/kmsg", "/proc/timer_list", "/proc/config.gz", "/proc/sched_debug" };
+		"/proc/kallsyms", "/proc/kmsg", "/proc/timer_list", "/proc/config.gz",
+		"/proc/sched_debug" };
 	const char *open_one = NULL;
 	char c;
 

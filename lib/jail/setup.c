@@ -119,7 +119,8 @@ static int mount_overlay(struct setup *s, const struct plan_op *op)
 	if (s->root == -EINVAL) {
 		s->root = mnt_make("overlay", op->options, op->attr);
 		if (s->root >= 0)
-			setup_note(&s->report, "overlay: not volatile: ending a session syncs its disk\n");
+			setup_note(&s->report, "overlay: not volatile: ending a session syncs its"
+				" disk\n");
 	}
 	if (s->root < 0)
 		return s->root;
@@ -199,7 +200,8 @@ int setup_run(struct setup *s, bool late, struct fault *f)
 		if (late != !!(op->flags & PLAN_LATE))
 			continue;
 		int r = run(s, op);
-		if (r < 0 && !(op->flags & PLAN_OPTIONAL && (r == -ENOENT || r == -ENOTDIR || r == -ELOOP)))
+		bool absent = r == -ENOENT || r == -ENOTDIR;
+		if (r < 0 && !(op->flags & PLAN_OPTIONAL && absent))
 			return setup_fail(f, r, names[op->kind], op->path);
 	}
 	return 0;

@@ -173,6 +173,9 @@ static int start(struct jail *j, const struct jail_spec *s, struct plan *p, stru
 		return fault_set(f, FAULT_SYSTEM, errno, "socket pair");
 	r = start_init(j, s, inner, f);
 	drop_fd(&inner);
+	/* While init makes its other namespaces. */
+	if (!r)
+		r = plan_make(s, p, f);
 	return r < 0 ? r : send_plan(j, s, p, f);
 }
 
@@ -183,13 +186,10 @@ int jail_start(const struct jail_spec *s, struct jail **ret, struct fault *f)
 	/* A single map would give the payload the caller's own id, and here that is root. */
 	if (!s->id_base && !geteuid())
 		return fault_set(f, FAULT_DENIED, 0, "root must give a jail a block of ids");
-	int r = plan_make(s, &p, f);
-	if (r < 0)
-		return r;
 	struct jail *j = mem_new(struct jail);
 	j->pidfd = j->sock = -1;
 	j->id_base = s->id_base;
-	r = start(j, s, &p, f);
+	int r = start(j, s, &p, f);
 	plan_done(&p);
 	if (r < 0)
 		j = jail_free(j);

@@ -16,7 +16,8 @@ int caps_set(uint64_t effective, uint64_t permitted, uint64_t inheritable)
 	struct kernel_cap_header head = { .version = VERSION_3 };
 	struct kernel_cap_data data[2] = {
 		{ (uint32_t)effective, (uint32_t)permitted, (uint32_t)inheritable },
-		{ (uint32_t)(effective >> 32), (uint32_t)(permitted >> 32), (uint32_t)(inheritable >> 32) },
+		{ (uint32_t)(effective >> 32), (uint32_t)(permitted >> 32),
+			(uint32_t)(inheritable >> 32) },
 	};
 
 	return syscall(SYS_capset, &head, data) < 0 ? -errno : 0;

@@ -202,13 +202,13 @@ static void test_long_command(void **state)
 static void test_rlimits(void **state)
 {
 	struct jail_command c = rig_default((char *[]){ (char *)"/bin/sh", (char *)"-c",
-		(char *)"ulimit -Hn; ulimit -Sn; ulimit -Hf; ulimit -Ht; ulimit -Hc", NULL });
+		(char *)"ulimit -Hn; ulimit -Sn; ulimit -Hf; ulimit -St; ulimit -Ht; ulimit -Hc", NULL });
 
 	(void)state;
 	c.rlimits = (struct jail_rlimits){ .nofile = 77, .fsize_bytes = 1 << 20, .cpu_s = 9 };
 	rig_command(&rig, &end, &c, NULL);
 	/* fsize in blocks of 512 bytes; core: 1 byte is 0 blocks */
-	assert_string_equal(end.out.data, "77\n77\n2048\n9\n0\n");
+	assert_string_equal(end.out.data, "77\n77\n2048\n9\n10\n0\n");
 }
 
 static void test_fork_limit_holds(void **state)
