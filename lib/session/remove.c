@@ -16,7 +16,12 @@
 #include "sys/cgroup.h"
 #include "sys/pidfd.h"
 
-enum { STOP_MS = 5000 };
+enum {
+	STOP_MS = 5000,
+	/* [ms] A supervisor that has hung up is gone soon; a lock that is held for longer is
+	 * that of a new one. */
+	GONE_MS = 300,
+};
 
 /* Waits until the supervisor has hung up: it did what it was asked, or died. */
 static bool wait_end(int conn, int64_t limit_ms)
@@ -34,11 +39,15 @@ static bool wait_end(int conn, int64_t limit_ms)
 	}
 }
 
-/* The supervisor does not answer: end it by its identity, never by its number alone. */
-static void kill_supervisor(const struct store_session *s)
+/* The supervisor does not answer: end it by its identity, never by its number alone. It may
+ * be another one than when the session was opened. */
+static void kill_supervisor(struct store_session *s)
 {
+	struct fault other;
 	char boot[40];
 
+	if (store_status_read(s, &other) < 0)
+		return;
 	store_boot_id(boot);
 	if (!s->status.pid || strcmp(s->status.boot_id, boot) != 0)
 		return;
@@ -67,7 +76,7 @@ static int ask_to_stop(struct store_session *s, int conn, enum wire_stop how, st
 	bool done = msg_send(conn, WIRE_STOP, t.data, t.n, NULL, 0) == 0 && wait_end(conn, STOP_MS);
 	if (!done)
 		kill_supervisor(s);
-	return take_lock(s, done ? STOP_MS : 2 * STOP_MS, f);
+	return take_lock(s, done ? GONE_MS : STOP_MS, f);
 }
 
 static int note_in_journal(struct store_session *s, enum event_type type, const char *reason,
@@ -99,7 +108,7 @@ static void remove_groups(const struct store_session *s)
 		cgroup_remove_id(s->spec.id);
 }
 
-static int end_processes(struct store_session *s, enum wire_stop how, struct fault *f)
+static int end_supervisor(struct store_session *s, enum wire_stop how, struct fault *f)
 {
 	auto_fd int conn = -1;
 	int r = session_connect_live(s, &conn, f);
@@ -109,9 +118,19 @@ static int end_processes(struct store_session *s, enum wire_stop how, struct fau
 		r = take_lock(s, STOP_MS, f);
 	} else if (r == 0) {
 		r = ask_to_stop(s, conn, how, f);
-	} else if (r > 0) {
-		r = 0;
 	}
+	return r < 0 ? r : 0;
+}
+
+static int end_processes(struct store_session *s, enum wire_stop how, struct fault *f)
+{
+	int64_t end = clock_now_ms() + 2 * STOP_MS;
+	int r;
+
+	/* Another command may wake the session in the moment between. */
+	do {
+		r = end_supervisor(s, how, f);
+	} while (r == -FAULT_BUSY && clock_now_ms() < end);
 	if (r < 0)
 		return r;
 	/* Nobody lives now; a killed supervisor's groups may still be there. */
