@@ -24,7 +24,7 @@ def exe_of_init(r):
     check(own[0] == 'OK', 'the control was refused: %s' % own[0])
 
 
-@test(2, 'own_exe_write jail.sealed', 'running /proc/self/exe never leads to the program of the caller')
+@test(2, 'own_exe_write', 'running /proc/self/exe never leads to the program of the caller')
 def exe_again(r):
     s, before = r.plain(), rig.digest(r.bin)
     looper = r.start([r.bin, 'exec', s.id, '--', INSIDE, 'loop-exe', '1500'],
