@@ -63,13 +63,17 @@ void *doc_alloc(struct fmt_doc *doc, size_t n)
 	return c->data + c->used - n;
 }
 
+int doc_fail_many(const struct fmt_doc *doc, uint32_t line, uint32_t column, struct fault *f)
+{
+	return fault_set(f, FAULT_LIMIT, 0, "%.100s:%" PRIu32 ":%" PRIu32 ": more than %zu values",
+		doc->name, line, column, doc->max_nodes);
+}
+
 int doc_node(struct fmt_doc *doc, enum fmt_kind kind, uint32_t line, uint32_t column,
 	struct fmt_value **ret, struct fault *f)
 {
 	if (++doc->n_nodes > doc->max_nodes)
-		return fault_set(f, FAULT_LIMIT, 0, "%.100s:%" PRIu32 ":%" PRIu32
-						    ": more than %zu values", doc->name, line,
-			column, doc->max_nodes);
+		return doc_fail_many(doc, line, column, f);
 	struct fmt_value *v = doc_alloc(doc, sizeof *v);
 	*v = (struct fmt_value){ .kind = kind, .line = line, .column = column };
 	*ret = v;
@@ -90,7 +94,7 @@ void doc_text(struct fmt_doc *doc, struct fmt_value *v, const void *p, size_t n)
 int doc_add(struct fmt_doc *doc, struct fmt_value *parent, struct fmt_value **last,
 	struct fmt_value *v, struct fault *f)
 {
-	if (v->key && doc->strict) {
+	if (v->key && !doc->json) {
 		const struct fmt_value *old = fmt_get(parent, v->key);
 		if (old)
 			return doc_fail(doc, v->key_line, v->key_column, f,

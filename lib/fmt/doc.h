@@ -10,7 +10,7 @@ struct fmt_doc {
 	struct fmt_value *root;
 	struct chunk *chunks;
 	size_t n_nodes, max_nodes;
-	bool strict; /* from outside: duplicate keys and NUL are refused */
+	bool strict; /* from outside: NUL is refused */
 	bool json;   /* quotes tell a text from a number */
 };
 
@@ -28,13 +28,16 @@ int doc_node(struct fmt_doc *doc, enum fmt_kind kind, uint32_t line, uint32_t co
 /* A copy of n bytes with a NUL behind. */
 void doc_text(struct fmt_doc *doc, struct fmt_value *v, const void *p, size_t n);
 
-/* Puts v behind *last in parent. Faults: FORMAT its key is there already (strict). */
+/* Puts v behind *last in parent. Faults: FORMAT its key is there already; json.c looks itself. */
 int doc_add(struct fmt_doc *doc, struct fmt_value *parent, struct fmt_value **last,
 	struct fmt_value *v, struct fault *f);
 
 /* Faults: FORMAT, with the place. Always negative. */
 int doc_fail(const struct fmt_doc *doc, uint32_t line, uint32_t column, struct fault *f,
 	const char *format, ...) __attribute__((format(printf, 5, 6), cold));
+
+/* Faults: LIMIT more values than max_nodes. Always negative. */
+int doc_fail_many(const struct fmt_doc *doc, uint32_t line, uint32_t column, struct fault *f);
 
 /* number = [ "-" ] int [ frac ] [ exp ], all of it. Source: RFC 8259 section 6. */
 bool doc_is_number(const char *s, size_t n);

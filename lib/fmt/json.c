@@ -1,283 +1,229 @@
-/* JSON as RFC 8259 has it, nothing more, with the place of every value. */
+/* JSON through json-c; what it reads more kindly than RFC 8259 is refused before, and the
+ * places that it does not keep are found again by going through the text beside its tree. */
+#include <errno.h>
+#include <json-c/json_object.h>
+#include <json-c/json_object_iterator.h>
+#include <json-c/json_tokener.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "fmt/doc.h"
+#include "fmt/token.h"
+
+/* The text has more in it than the tree: of two members of one name json-c keeps one. */
+enum { JSON_DIFFERS = 1 };
 
 struct reader {
 	struct fmt_doc *doc;
-	const unsigned char *p;   /* the next byte */
-	const unsigned char *end;
-	const unsigned char *bol; /* where this line began */
-	const unsigned char *counted; /* up to here columns were counted: lines may be long */
-	uint32_t line, n_counted;
+	struct tokens t;
 	struct fault *f;
 };
 
-static int parse_value(struct reader *r, unsigned depth, struct fmt_value **ret);
+static int parse_value(struct reader *r, struct json_object *o, unsigned depth,
+	struct fmt_value **ret);
 
-/* From 1, in characters. */
-static uint32_t column_of(struct reader *r, const unsigned char *at)
+static const char *describe(enum json_tokener_error e)
 {
-	if (r->counted < r->bol || r->counted > at) {
-		r->counted = r->bol;
-		r->n_counted = 1;
+	switch (e) {
+	case json_tokener_success:
+		return "there is more behind the value";
+	case json_tokener_continue:
+	case json_tokener_error_parse_eof:
+		return "the text ends before the value does";
+	case json_tokener_error_depth:
+		return "nested too deeply; 32 levels are possible";
+	case json_tokener_error_parse_unexpected:
+		return "a value is missing, or a ',' is too many";
+	case json_tokener_error_parse_array:
+		return "',' or ']' is missing";
+	case json_tokener_error_parse_object_key_name:
+		return "a key in double quotes is missing";
+	case json_tokener_error_parse_object_key_sep:
+		return "':' is missing behind the key";
+	case json_tokener_error_parse_object_value_sep:
+		return "',' or '}' is missing";
+	case json_tokener_error_parse_string:
+		return "no such escape";
+	default:
+		return json_tokener_error_desc(e);
 	}
-	for (; r->counted < at; r->counted++)
-		r->n_counted += (*r->counted & 0xc0) != 0x80;
-	return r->n_counted;
 }
 
-static int fail(struct reader *r, const unsigned char *at, const char *what)
+/* Sets *ret to NULL for null, too. */
+static int parse_text(struct reader *r, const unsigned char *p, size_t n, struct json_object **ret)
 {
-	return doc_fail(r->doc, r->line, column_of(r, at), r->f, "%s", what);
+	/* Its levels are those of scalars, one more than those of brackets. */
+	struct json_tokener *tok = json_tokener_new_ex(DEPTH_MAX + 1);
+
+	if (!tok)
+		return fault_set(r->f, FAULT_SYSTEM, ENOMEM, "json-c");
+	json_tokener_set_flags(tok, JSON_TOKENER_STRICT | JSON_TOKENER_ALLOW_TRAILING_CHARS |
+		JSON_TOKENER_VALIDATE_UTF8);
+	struct json_object *o = json_tokener_parse_ex(tok, (const char *)p, (int)n);
+	size_t used = json_tokener_get_parse_end(tok);
+	/* A number or a word that nothing follows needs to be told that it is whole. */
+	if (json_tokener_get_error(tok) == json_tokener_continue)
+		o = json_tokener_parse_ex(tok, "", 1);
+	enum json_tokener_error e = json_tokener_get_error(tok);
+	json_tokener_free(tok);
+	if (e == json_tokener_success && used == n) {
+		*ret = o;
+		return 0;
+	}
+	json_object_put(o);
+	token_start(&r->t, r->doc, p, n);
+	return token_fail(&r->t, p + used, describe(e), r->f);
 }
 
-/* The next byte that is no space, not taken; 0 at the end. */
-static unsigned char peek(struct reader *r)
+static int parse_key(struct reader *r, struct fmt_value *key, const char *name)
 {
-	for (; r->p < r->end; r->p++) {
-		if (*r->p == '\n') {
-			r->line++;
-			r->bol = r->p + 1;
-		} else if (*r->p != ' ' && *r->p != '\t' && *r->p != '\r') {
-			return *r->p;
-		}
-	}
+	size_t n = strlen(name) + 1;
+
+	if (token_next(&r->t) != '"')
+		return JSON_DIFFERS;
+	key->key = memcpy(doc_alloc(r->doc, n), name, n);
+	key->key_line = r->t.line;
+	key->key_column = r->t.column;
 	return 0;
 }
 
-static int hex4(struct reader *r, uint32_t *ret)
+static int parse_members(struct reader *r, struct json_object *o, unsigned depth,
+	struct fmt_value *map)
 {
-	uint32_t v = 0;
-
-	if (r->end - r->p < 4)
-		return fail(r, r->p, "four hex digits are missing");
-	for (int i = 0; i < 4; i++, r->p++) {
-		static const char digits[] = "0123456789abcdef0123456789ABCDEF";
-		const char *d = *r->p ? strchr(digits, *r->p) : NULL;
-		if (!d)
-			return fail(r, r->p, "not a hex digit");
-		v = v << 4 | ((uint32_t)(d - digits) & 15);
-	}
-	*ret = v;
-	return 0;
-}
-
-static void put_utf8(struct text *t, uint32_t c)
-{
-	if (c < 0x80) {
-		text_put_char(t, (char)c);
-	} else if (c < 0x800) {
-		text_put_char(t, (char)(0xc0 | c >> 6));
-		text_put_char(t, (char)(0x80 | (c & 63)));
-	} else if (c < 0x10000) {
-		text_put_char(t, (char)(0xe0 | c >> 12));
-		text_put_char(t, (char)(0x80 | (c >> 6 & 63)));
-		text_put_char(t, (char)(0x80 | (c & 63)));
-	} else {
-		text_put_char(t, (char)(0xf0 | c >> 18));
-		text_put_char(t, (char)(0x80 | (c >> 12 & 63)));
-		text_put_char(t, (char)(0x80 | (c >> 6 & 63)));
-		text_put_char(t, (char)(0x80 | (c & 63)));
-	}
-}
-
-/* \uXXXX, behind the u; a surrogate must come with its other half. */
-static int parse_unicode(struct reader *r, struct text *t)
-{
-	const unsigned char *at = r->p - 2;
-	uint32_t c = 0, low = 0;
-	int e = hex4(r, &c);
-
-	if (e < 0)
-		return e;
-	if (c >= 0xdc00 && c <= 0xdfff)
-		return fail(r, at, "half of a surrogate pair");
-	if (c >= 0xd800 && c <= 0xdbff) {
-		if (r->end - r->p < 2 || r->p[0] != '\\' || r->p[1] != 'u')
-			return fail(r, at, "half of a surrogate pair");
-		r->p += 2;
-		if ((e = hex4(r, &low)) < 0)
-			return e;
-		if (low < 0xdc00 || low > 0xdfff)
-			return fail(r, at, "half of a surrogate pair");
-		c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
-	}
-	if (!c && r->doc->strict)
-		return fail(r, at, "a NUL character");
-	put_utf8(t, c);
-	return 0;
-}
-
-static int parse_escape(struct reader *r, struct text *t)
-{
-	static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
-	unsigned char c = r->p < r->end ? *r->p : 0;
-	const char *at = c ? strchr(names, c) : NULL;
-
-	r->p++;
-	if (c == 'u')
-		return parse_unicode(r, t);
-	if (!at)
-		return fail(r, r->p - 2, "no such escape");
-	text_put_char(t, values[at - names]);
-	return 0;
-}
-
-/* Behind the opening quote. */
-static int parse_string(struct reader *r, struct text *t)
-{
-	const unsigned char *start = r->p - 1;
-
-	for (;;) {
-		const unsigned char *from = r->p;
-		while (r->p < r->end && *r->p != '"' && *r->p != '\\' && *r->p >= 0x20)
-			r->p++;
-		text_put_bytes(t, from, (size_t)(r->p - from));
-		if (r->p == r->end)
-			return fail(r, start, "the string does not end");
-		if (*r->p < 0x20)
-			return fail(r, r->p, "a control character in a string; write it as \\n or \\u000a");
-		if (*r->p++ == '"')
-			return 0;
-		int e = parse_escape(r, t);
-		if (e < 0)
-			return e;
-	}
-}
-
-bool doc_is_number(const char *s, size_t n)
-{
-	const char *end = s + n;
-
-	s += n && *s == '-';
-	if (s == end || *s < '0' || *s > '9')
-		return false;
-	if (*s == '0' && s + 1 < end && s[1] >= '0' && s[1] <= '9')
-		return false;
-	while (s < end && *s >= '0' && *s <= '9')
-		s++;
-	if (s < end && *s == '.') {
-		const char *from = ++s;
-		while (s < end && *s >= '0' && *s <= '9')
-			s++;
-		if (s == from)
-			return false;
-	}
-	if (s < end && (*s == 'e' || *s == 'E')) {
-		s++;
-		s += s < end && (*s == '+' || *s == '-');
-		const char *from = s;
-		while (s < end && *s >= '0' && *s <= '9')
-			s++;
-		if (s == from)
-			return false;
-	}
-	return s == end;
-}
-
-static int parse_word(struct reader *r, struct fmt_value *v)
-{
-	const unsigned char *from = r->p;
-
-	while (r->p < r->end && (*r->p >= 0x80 || !strchr(" \t\r\n,:[]{}\"", *r->p)))
-		r->p++;
-	size_t n = (size_t)(r->p - from);
-	const char *s = (const char *)from;
-	if (n == 4 && !memcmp(s, "null", 4))
-		v->kind = FMT_NULL;
-	else if ((n == 4 && !memcmp(s, "true", 4)) || (n == 5 && !memcmp(s, "false", 5)))
-		v->kind = FMT_BOOL;
-	else if (doc_is_number(s, n))
-		v->kind = FMT_NUMBER;
-	else
-		return fail(r, from, n ? "this is no JSON value" : "a value is missing");
-	doc_text(r->doc, v, s, n);
-	return 0;
-}
-
-static int parse_key(struct reader *r, struct fmt_value *v)
-{
-	auto_text struct text t = { 0 };
-
-	if (peek(r) != '"')
-		return fail(r, r->p, "a key in quotes is missing");
-	v->key_line = r->line;
-	v->key_column = column_of(r, r->p);
-	r->p++;
-	int e = parse_string(r, &t);
-	if (e < 0)
-		return e;
-	char *key = doc_alloc(r->doc, t.n + 1);
-	memcpy(key, text_string(&t), t.n + 1);
-	v->key = key;
-	if (peek(r) != ':')
-		return fail(r, r->p, "':' is missing behind the key");
-	r->p++;
-	return 0;
-}
-
-/* Behind the opening bracket. */
-static int parse_members(struct reader *r, struct fmt_value *parent, unsigned depth)
-{
-	char close = parent->kind == FMT_MAP ? '}' : ']';
+	struct json_object_iterator i = json_object_iter_begin(o), end = json_object_iter_end(o);
 	struct fmt_value *last = NULL, *v, key = { 0 };
 	int e;
 
-	if (peek(r) == close) {
-		r->p++;
-		return 0;
-	}
-	for (;;) {
-		if (close == '}' && (e = parse_key(r, &key)) < 0)
-			return e;
-		if ((e = parse_value(r, depth + 1, &v)) < 0)
+	for (; !json_object_iter_equal(&i, &end); json_object_iter_next(&i)) {
+		if ((e = parse_key(r, &key, json_object_iter_peek_name(&i))) != 0 ||
+			(e = parse_value(r, json_object_iter_peek_value(&i), depth + 1, &v)) != 0)
 			return e;
 		v->key = key.key;
 		v->key_line = key.key_line;
 		v->key_column = key.key_column;
-		if ((e = doc_add(r->doc, parent, &last, v, r->f)) < 0)
+		if ((e = doc_add(r->doc, map, &last, v, r->f)) < 0)
 			return e;
-		unsigned char c = peek(r);
-		if (c != ',' && c != close)
-			return fail(r, r->p, close == '}' ? "',' or '}' is missing" :
-							    "',' or ']' is missing");
-		r->p++;
-		if (c == close)
-			return 0;
+	}
+	return token_next(&r->t) == '}' ? 0 : JSON_DIFFERS;
+}
+
+static int parse_items(struct reader *r, struct json_object *o, unsigned depth,
+	struct fmt_value *list)
+{
+	struct fmt_value *last = NULL, *v;
+	int e;
+
+	for (size_t i = 0; i < json_object_array_length(o); i++)
+		if ((e = parse_value(r, json_object_array_get_idx(o, i), depth + 1, &v)) != 0 ||
+			(e = doc_add(r->doc, list, &last, v, r->f)) < 0)
+			return e;
+	return token_next(&r->t) == ']' ? 0 : JSON_DIFFERS;
+}
+
+static enum fmt_kind kind_of(const struct json_object *o)
+{
+	static const enum fmt_kind kinds[] = {
+		[json_type_null] = FMT_NULL, [json_type_boolean] = FMT_BOOL,
+		[json_type_double] = FMT_NUMBER, [json_type_int] = FMT_NUMBER,
+		[json_type_object] = FMT_MAP, [json_type_array] = FMT_LIST,
+		[json_type_string] = FMT_STRING,
+	};
+
+	return kinds[json_object_get_type(o)];
+}
+
+static bool is_begin(enum fmt_kind kind, unsigned char c)
+{
+	switch (kind) {
+	case FMT_MAP:
+		return c == '{';
+	case FMT_LIST:
+		return c == '[';
+	case FMT_STRING:
+		return c == '"';
+	default:
+		return c && !strchr("{[]}\"", c);
 	}
 }
 
-static int parse_value(struct reader *r, unsigned depth, struct fmt_value **ret)
+/* A value of the tree with the place of the same value in the text. Members are in the order
+ * of the text, so the two differ only where a key stands twice. */
+static int parse_value(struct reader *r, struct json_object *o, unsigned depth,
+	struct fmt_value **ret)
 {
-	unsigned char c = peek(r);
-	enum fmt_kind kind = c == '{' ? FMT_MAP : c == '[' ? FMT_LIST : FMT_STRING;
-	int e = doc_node(r->doc, kind, r->line, column_of(r, r->p), ret, r->f);
+	enum fmt_kind kind = kind_of(o);
+
+	if (!is_begin(kind, token_next(&r->t)))
+		return JSON_DIFFERS;
+	int e = doc_node(r->doc, kind, r->t.line, r->t.column, ret, r->f);
+	if (e < 0)
+		return e;
+	if ((kind == FMT_MAP || kind == FMT_LIST) && depth > DEPTH_MAX)
+		return token_fail(&r->t, r->t.at, describe(json_tokener_error_depth), r->f);
+	if (kind == FMT_MAP)
+		return parse_members(r, o, depth, *ret);
+	if (kind == FMT_LIST)
+		return parse_items(r, o, depth, *ret);
+	if (kind == FMT_STRING)
+		doc_text(r->doc, *ret, json_object_get_string(o),
+			(size_t)json_object_get_string_len(o));
+	else /* json-c clamps what is over 64 bits; the text does not */
+		doc_text(r->doc, *ret, r->t.at, r->t.n);
+	return 0;
+}
+
+/* Puts the key, with its line, in seen. Faults: FORMAT it is there. */
+static int add_key(struct reader *r, struct json_object *seen)
+{
+	struct json_object *key = NULL, *old;
+	struct tokens *t = &r->t;
+	struct reader part = { .doc = r->doc, .f = r->f };
+	int e = parse_text(&part, t->at, t->n, &key);
 
 	if (e < 0)
 		return e;
-	if (c != '{' && c != '[' && c != '"')
-		return parse_word(r, *ret);
-	if (depth > DEPTH_MAX)
-		return fail(r, r->p, "nested too deeply; 32 levels are possible");
-	r->p++;
-	if (c != '"')
-		return parse_members(r, *ret, depth);
-	auto_text struct text t = { 0 };
-	e = parse_string(r, &t);
-	if (!e)
-		doc_text(r->doc, *ret, text_string(&t), t.n);
+	const char *name = json_object_get_string(key);
+	if (json_object_object_get_ex(seen, name, &old))
+		e = doc_fail(r->doc, t->line, t->column, r->f,
+			"'%.40s' is here twice, first in line %d", name, json_object_get_int(old));
+	else
+		json_object_object_add(seen, name, json_object_new_int((int)t->line));
+	json_object_put(key);
 	return e;
+}
+
+/* Names the first key that stands twice. Always negative. */
+static int fail_twice(struct reader *r, const unsigned char *p, size_t n)
+{
+	struct json_object *seen[DEPTH_MAX + 2] = { NULL };
+	unsigned depth = 0;
+	int e = 0;
+
+	token_start(&r->t, r->doc, p, n);
+	for (unsigned char c; !e && (c = token_next(&r->t));) {
+		if (c == '{' || c == '[')
+			seen[++depth] = json_object_new_object();
+		else if (c == '}' || c == ']')
+			json_object_put(seen[depth--]);
+		else if (token_is_key(&r->t))
+			e = add_key(r, seen[depth]);
+	}
+	while (depth)
+		json_object_put(seen[depth--]);
+	/* Or json-c had no memory for a part. */
+	return e ? e : fault_set(r->f, FAULT_SYSTEM, ENOMEM, "json-c");
 }
 
 int doc_parse_json(struct fmt_doc *doc, const unsigned char *p, size_t n, struct fault *f)
 {
-	struct reader r = { .doc = doc, .p = p, .end = p + n, .bol = p, .counted = p,
-		.line = 1, .n_counted = 1, .f = f };
-	int e = parse_value(&r, 1, &doc->root);
+	struct reader r = { .doc = doc, .f = f };
+	struct json_object *o = NULL;
+	int e = token_check(doc, p, n, f);
 
-	if (!e && (peek(&r) || r.p != r.end))
-		return fail(&r, r.p, "there is more behind the value");
+	if (e < 0 || (e = parse_text(&r, p, n, &o)) < 0)
+		return e;
+	token_start(&r.t, doc, p, n);
+	e = parse_value(&r, o, 1, &doc->root);
+	if (e == JSON_DIFFERS || (!e && token_next(&r.t)))
+		e = fail_twice(&r, p, n);
+	json_object_put(o);
 	return e;
 }

@@ -30,45 +30,53 @@ static const struct {
 	{ "alias-bomb.yaml", ":1:4: anchors and tags are refused" },
 	{ "alias-of-itself.yaml", ":1:4: anchors and tags are refused" },
 	{ "anchor-unused.yaml", ":1:10: anchors and tags are refused" },
-	{ "bad-escape.json", ":1:10: no such escape" },
-	{ "bare-key.json", ":1:2: a key in quotes is missing" },
-	{ "comment.json", ":1:13: ',' or '}' is missing" },
+	{ "bad-escape.json", ":1:11: no such escape" },
+	{ "bare-key.json", ":1:2: a key in double quotes is missing" },
+	{ "comment.json", ":1:13: this is no JSON value" },
 	{ "complex-key.yaml", ":1:3: a key must be a plain word" },
 	{ "depth-block.yaml", ":33:33: nested too deeply" },
+	{ "depth-empty.json", ":1:37: nested too deeply" },
 	{ "depth-flow.yaml", ":1:35: nested too deeply" },
-	{ "depth-open.json", ":1:161: nested too deeply" },
-	{ "depth.json", ":1:37: nested too deeply" },
+	{ "depth-open.json", ":1:166: nested too deeply" },
+	{ "depth.json", ":1:38: nested too deeply" },
 	{ "directive.yaml", ": directives are refused" },
+	{ "double-zero.json", ":1:9: this is no JSON value" },
 	{ "duplicate-escaped.json", ":1:13: 'name' is here twice, first in line 1" },
+	{ "duplicate-kind.json", ":2:2: 'a' is here twice, first in line 1" },
+	{ "duplicate-nested.json", ":2:14: 'k' is here twice, first in line 2" },
 	{ "duplicate-nested.yaml", ":3:3: 'cpu' is here twice, first in line 2" },
 	{ "duplicate.json", ":2:2: 'name' is here twice, first in line 1" },
 	{ "duplicate.yaml", ":3:1: 'name' is here twice, first in line 1" },
 	{ "empty.yaml", ":1:1: the file is empty" },
 	{ "hex.json", ":1:9: this is no JSON value" },
+	{ "infinity.json", ":1:9: this is no JSON value" },
 	{ "latin1.yaml", ":1:10: a byte that is NUL or not UTF-8" },
 	{ "leading-zero.json", ":1:9: this is no JSON value" },
 	{ "list.yaml", ":1:1: keys and values are expected, not a list" },
 	{ "merge-key.yaml", ":2:3: merge keys are refused" },
 	{ "nan.json", ":1:9: this is no JSON value" },
 	{ "no-colon.json", ":1:9: ':' is missing behind the key" },
-	{ "no-value.json", ":1:9: a value is missing" },
+	{ "no-fraction.json", ":1:9: this is no JSON value" },
+	{ "no-value.json", ":1:9: a value is missing, or a ',' is too many" },
 	{ "nul-byte.json", ":1:11: a byte that is NUL or not UTF-8" },
 	{ "nul-byte.yaml", ":1:8: a byte that is NUL or not UTF-8" },
 	{ "nul-escape.json", ":1:11: a NUL character" },
 	{ "nul-escape.yaml", ":1:7: a NUL character" },
+	{ "nul-key.json", ":1:16: a NUL character" },
 	{ "only-comment.yaml", ": the file is empty" },
-	{ "open-escape.json", ":1:11: no such escape" },
+	{ "open-escape.json", ":1:9: the string does not end" },
 	{ "open-flow.yaml", ": did not find expected ',' or ']'" },
 	{ "open-quote.yaml", ": found unexpected end of stream" },
 	{ "open-string.json", ":1:9: the string does not end" },
-	{ "open.json", ":1:12: ',' or '}' is missing" },
+	{ "open.json", ":1:12: the text ends before the value does" },
 	{ "overlong.yaml", ":1:7: a byte that is NUL or not UTF-8" },
 	{ "plus.json", ":1:9: this is no JSON value" },
+	{ "quote-in-quotes.json", ":1:8: this is no JSON value" },
 	{ "raw-newline.json", ":1:11: a control character in a string" },
 	{ "scalar.yaml", ":1:1: keys and values are expected, not a text" },
 	{ "second.json", ":1:13: there is more behind the value" },
-	{ "short-unicode.json", ": four hex digits are missing" },
-	{ "single-quotes.json", ":1:2: a key in quotes is missing" },
+	{ "short-unicode.json", ":1:9: the string does not end" },
+	{ "single-quotes.json", ":1:2: a key in double quotes is missing" },
 	{ "surrogate-half.json", ":1:10: half of a surrogate pair" },
 	{ "surrogate-raw.json", ":1:10: a byte that is NUL or not UTF-8" },
 	{ "surrogate-swapped.json", ":1:10: half of a surrogate pair" },
@@ -76,8 +84,8 @@ static const struct {
 	{ "tag-binary.yaml", ":1:10: anchors and tags are refused" },
 	{ "tag-local.yaml", ":1:7: anchors and tags are refused" },
 	{ "tag-object.yaml", ":1:10: anchors and tags are refused" },
-	{ "trailing-comma.json", ":1:13: a key in quotes is missing" },
-	{ "trailing.json", ":1:14: there is more behind the value" },
+	{ "trailing-comma.json", ":1:13: a value is missing, or a ',' is too many" },
+	{ "trailing.json", ":1:14: this is no JSON value" },
 	{ "two-documents.yaml", ": a second document is refused" },
 	{ "utf16.yaml", ":1:1: a byte that is NUL or not UTF-8" },
 };
@@ -252,6 +260,82 @@ static void escapes_of_json(void **state)
 	assert_null(fmt_string(z, NULL));
 }
 
+/* json-c clamps to 64 bits; nobody may see such a number. */
+static void numbers_keep_their_text(void **state)
+{
+	static const char *const numbers[] = { "99999999999999999999", "-99999999999999999999",
+		"9223372036854775808", "-9223372036854775809", "18446744073709551616", "1e400" };
+	static const char *const kept[] = { "1.50", "-0", "1E+2", "9223372036854775807",
+		"-9223372036854775808" };
+	char json[100];
+	struct fault f;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		auto_doc struct fmt_doc *doc = NULL;
+		snprintf(json, sizeof json, "{\"n\":%s}", numbers[i]);
+		assert_int_equal(parse(json, &doc, &f), 0);
+		assert_string_equal(fmt_get(fmt_root(doc), "n")->text, numbers[i]);
+		assert_int_equal(fmt_int(fmt_get(fmt_root(doc), "n"), 7), 7);
+	}
+	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+		auto_doc struct fmt_doc *doc = NULL;
+		assert_int_equal(fmt_parse_json("f", kept[i], strlen(kept[i]), &doc, &f), 0);
+		assert_int_equal(fmt_root(doc)->kind, FMT_NUMBER);
+		assert_string_equal(fmt_root(doc)->text, kept[i]);
+	}
+}
+
+static void what_stands_alone(void **state)
+{
+	static const struct {
+		const char *in;
+		enum fmt_kind kind;
+		const char *text; /* of the value, or of the fault */
+	} rows[] = {
+		{ "12", FMT_NUMBER, "12" }, { " true\n", FMT_BOOL, "true" }, { "null", FMT_NULL, "null" },
+		{ "\"a\"", FMT_STRING, "a" }, { "[]\n\n", FMT_LIST, NULL }, { "{ }", FMT_MAP, NULL },
+		{ "", -1, "f:1:1: the text ends before the value does" },
+		{ "1 2", -1, "f:1:3: there is more behind the value" },
+		{ "[1]\n]", -1, "f:2:1: there is more behind the value" },
+		{ "[1\n2]", -1, "f:2:1: ',' or ']' is missing" },
+		{ "[1,]", -1, "f:1:4: a value is missing, or a ',' is too many" },
+		{ "{\"a\":1,\"a\":1}", -1, "f:1:8: 'a' is here twice, first in line 1" },
+	};
+	struct fault f;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		auto_doc struct fmt_doc *doc = NULL;
+		int r = fmt_parse_json("f", rows[i].in, strlen(rows[i].in), &doc, &f);
+		assert_int_equal(r, rows[i].kind == (enum fmt_kind)-1 ? -FAULT_FORMAT : 0);
+		if (r < 0)
+			assert_string_equal(f.text, rows[i].text);
+		else
+			assert_int_equal(fmt_root(doc)->kind, rows[i].kind);
+		if (!r && rows[i].text)
+			assert_string_equal(fmt_root(doc)->text, rows[i].text);
+	}
+}
+
+/* The places come from a walk beside the tree of json-c: both must stay side by side. */
+static void json_keeps_every_place(void **state)
+{
+	static const char json[] = "{ \"a\" : [1, {\"b\":\"x,]}\\\"\"},\n\t\"Ã©\"],\n \"c\":{},\"d\":\n  -1}";
+	auto_doc struct fmt_doc *doc = NULL;
+	struct fault f;
+
+	(void)state;
+	assert_int_equal(parse(json, &doc, &f), 0);
+	const struct fmt_value *a = fmt_get(fmt_root(doc), "a"), *d = fmt_get(fmt_root(doc), "d");
+	const struct fmt_value *b = fmt_get(a->first->next, "b"), *e = a->first->next->next;
+	assert_true(a->key_line == 1 && a->key_column == 3 && a->line == 1 && a->column == 9);
+	assert_true(b->key_line == 1 && b->key_column == 14 && b->line == 1 && b->column == 18);
+	assert_string_equal(b->text, "x,]}\"");
+	assert_true(e->line == 2 && e->column == 2);
+	assert_true(d->key_line == 3 && d->key_column == 9 && d->line == 4 && d->column == 3);
+}
+
 static void a_long_line_is_read_in_linear_time(void **state)
 {
 	auto_text struct text t = { 0 };
@@ -375,6 +459,11 @@ static void wrong_values_are_named_with_their_place(void **state)
 		{ "n: [1]\n", "f:1:4: 'n' must be a number, not a list" },
 		{ "n: true\n", "f:1:4: 'n' must be a number, not true or false" },
 		{ "size: 2Gx\n", "f:1:7: size: '2Gx' is not a size; write it as 512Mi or 2G" },
+		{ "{\"n\":99999999999999999999}",
+			"f:1:6: n: '99999999999999999999' is out of range; from 1 to 10 is possible" },
+		{ "{\"size\":18446744073709551616}", "f:1:9: size: '18446744073709551616' is out of range; "
+			"from 0 B to 8388608 TiB is possible" },
+		{ "{\"n\":1,\n\"colour\":\"red\"}", "f:2:1: 'colour' is no key here; did you mean 'color'?" },
 		{ "flag: yes\n", "f:1:7: 'flag' must be true or false, not a text" },
 		{ "color: gren\n", "f:1:8: color: 'gren' is not possible; did you mean 'green'?" },
 		{ "id: A\n", "f:1:5: id: 'A' is no name; [a-z0-9][a-z0-9_.-]{0,63} is" },
@@ -411,6 +500,9 @@ int main(void)
 		cmocka_unit_test(yaml_and_json_give_the_same_tree),
 		cmocka_unit_test(readers_take_what_is_not_there),
 		cmocka_unit_test(escapes_of_json),
+		cmocka_unit_test(numbers_keep_their_text),
+		cmocka_unit_test(what_stands_alone),
+		cmocka_unit_test(json_keeps_every_place),
 		cmocka_unit_test(a_long_line_is_read_in_linear_time),
 		cmocka_unit_test(a_byte_order_mark_is_skipped),
 		cmocka_unit_test(fills_every_kind),
