@@ -51,9 +51,11 @@ const char *clock_format(int64_t wall_us, char buf[CLOCK_TEXT_MAX])
 	civil(day, &year, &month, &date);
 	s -= day * 86400;
 	/* Unsigned, so that the compiler sees that nothing is cut off. */
-	snprintf(buf, CLOCK_TEXT_MAX, "%04u-%02u-%02uT%02u:%02u:%02u.%06uZ", (unsigned)year % 10000u,
-		(unsigned)month % 100u, (unsigned)date % 100u, (unsigned)(s / 3600) % 24u,
-		(unsigned)(s / 60) % 60u, (unsigned)s % 60u, (unsigned)(wall_us % 1000000) % 1000000u);
+	/* The remainders tell the compiler that the text fits. */
+	unsigned second = (unsigned)s % 86400, us = (unsigned)(wall_us % 1000000) % 1000000;
+	snprintf(buf, CLOCK_TEXT_MAX, "%04u-%02u-%02uT%02u:%02u:%02u.%06uZ", (unsigned)year % 10000,
+		(unsigned)month % 100, (unsigned)date % 100, second / 3600, second / 60 % 60,
+		second % 60, us);
 	return buf;
 }
 
