@@ -83,11 +83,13 @@ def kill_supervisor(r):
     s.sh('echo kept > file')
     r.start([r.bin, 'exec', s.id, '--', 'sleep', '3613'], stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
-    check(rig.until(lambda: list(rig.processes_of('sleep\0003613')), 5), 'it did not start')
+    def sleeping():
+        return [pid for pid, words in rig.processes_of('sleep\0003613') if words == b'sleep\0003613']
+    check(rig.until(sleeping, 5), 'it did not start')
     old = supervisor(s)
     check(len(old) == 1, 'supervisors: %r' % old)
     os.kill(old[0], signal.SIGKILL)
-    check(rig.until(lambda: not list(rig.processes_of('sleep\0003613')), 5), 'the execution lives on')
+    check(rig.until(lambda: not sleeping(), 5), 'the execution lives on')
     got = s.exec('cat', 'file')
     check(got.out == b'kept\n', 'the file: %r' % got.out)
     check(rig.until(lambda: len(supervisor(s)) == 1, 3) and supervisor(s) != old, 'no new one')
