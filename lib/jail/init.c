@@ -37,6 +37,7 @@ enum { SPARES_MAX = 1024, SPARE_LIMIT_MS = 5000, FORK_TRIES = 20, FORK_PAUSE_MS 
 struct init {
 	char *title;
 	int sock, child_fd;
+	int door;                /* by which the next spare enters its own group; -1 */
 	struct plan plan;
 	struct msg plan_message; /* the plan points into it */
 	struct setup setup;
@@ -121,12 +122,27 @@ static void build(struct init *x, struct fault *f, int fs)
 		give_up(x, f);
 }
 
-/* The host has put this process where its children belong. */
-static void release(struct init *x, struct fault *f)
+/* Goes where its children belong: a process may always move itself. */
+static void enter_groups(struct init *x, struct fault *f)
 {
 	auto_msg struct msg m = { 0 };
 
 	receive(x, &m, WIRE_RELEASE);
+	struct frame r = { m.body, m.n };
+	size_t n = frame_get_u32(&r);
+	for (size_t i = 0; i < n && i < MSG_FDS; i++) {
+		auto_fd int door = msg_take_fd(&m, i);
+		if (write(door, "0", 1) < 0) {
+			setup_fail(f, -errno, "enter the control group", NULL);
+			give_up(x, f);
+		}
+	}
+	x->door = n < MSG_FDS ? msg_take_fd(&m, n) : -1;
+}
+
+static void release(struct init *x, struct fault *f)
+{
+	enter_groups(x, f);
 	/* Only now, so that the group it is in is the root of what can be seen. */
 	if (unshare(CLONE_NEWCGROUP) < 0)
 		setup_note(&x->setup.report, "cgroup namespace: %s\n", strerror(errno));
@@ -172,7 +188,7 @@ static _Noreturn void be_spare(struct init *x, int sock, int report)
 	close(x->child_fd);
 	if (x->setup.root >= 0)
 		close(x->setup.root);
-	struct payload p = { .plan = &x->plan, .sock = sock, .report = report };
+	struct payload p = { .plan = &x->plan, .sock = sock, .report = report, .door = x->door };
 	payload_main(&p);
 }
 
@@ -219,6 +235,7 @@ static int make_spare(struct init *x, uint32_t number, int sock, int *ret_pidfd,
 		be_spare(x, sock, out);
 	}
 	drop_fd(&out);
+	drop_fd(&x->door);
 	remember(x, pid, number);
 	int r = number == 1 ? setup_run(&x->setup, true, f) : 0;
 	if (!r)
@@ -282,6 +299,7 @@ static void next_spare(struct init *x)
 
 	receive(x, &m, WIRE_SPARE);
 	auto_fd int sock = msg_take_fd(&m, 0);
+	x->door = msg_take_fd(&m, 1);
 	struct frame r = { m.body, m.n };
 	uint32_t number = frame_get_u32(&r);
 	/* The jail goes on with the executions that it has. */

@@ -29,15 +29,30 @@ int jail_pidfd(const struct jail *j)
 	return j->pidfd;
 }
 
-int jail_release(struct jail *j, struct fault *f)
+int jail_release(struct jail *j, const int *doors, size_t n_doors, int spare_door, struct fault *f)
 {
-	int r = msg_send(j->sock, WIRE_RELEASE, NULL, 0, NULL, 0);
+	auto_text struct text t = { 0 };
+	int fds[MSG_FDS];
+	size_t n = n_doors;
 
+	if (n_doors >= MSG_FDS)
+		return fault_set(f, FAULT_BUG, 0, "%zu control groups", n_doors);
+	if (n_doors)
+		memcpy(fds, doors, n_doors * sizeof *fds);
+	if (spare_door >= 0)
+		fds[n++] = spare_door;
+	frame_put_u32(&t, (uint32_t)n_doors);
+	int r = msg_send(j->sock, WIRE_RELEASE, t.data, t.n, fds, n);
 	/* EPIPE: it has failed already, and said why. */
 	return r < 0 && r != -EPIPE ? fault_set(f, FAULT_SYSTEM, -r, "release init") : 0;
 }
 
-int jail_want_spare(struct jail *j, struct fault *f)
+uint32_t jail_next_number(const struct jail *j)
+{
+	return j->n_spares + 1;
+}
+
+int jail_want_spare(struct jail *j, int door, struct fault *f)
 {
 	auto_text struct text t = { 0 };
 	auto_fd int inner = -1;
@@ -47,7 +62,8 @@ int jail_want_spare(struct jail *j, struct fault *f)
 	if (r < 0)
 		return r;
 	frame_put_u32(&t, number);
-	r = msg_send(j->sock, WIRE_SPARE, t.data, t.n, &inner, 1);
+	int fds[2] = { inner, door };
+	r = msg_send(j->sock, WIRE_SPARE, t.data, t.n, fds, door >= 0 ? 2 : 1);
 	return r < 0 ? fault_set(f, FAULT_SYSTEM, -r, "ask for a spare") : 0;
 }
 

@@ -3,13 +3,12 @@
  *
  *	struct jail_spec spec = { .fs_fd = …, .skel_fd = …, … };
  *	jail_start(&spec, &j, &f);           clone, maps, plan sent; returns at once
- *	cgroup_attach(…, jail_pid(j));       while init mounts
- *	jail_release(j, &f);                 init may fork from here on
+ *	jail_release(j, doors, n, door, &f); init enters its control groups, and may fork from here on
  *	… poll jail_fd(j) …
  *	jail_read(j, &ev, &f)                READY, then a SPARE: an exec-init that waits
  *	jail_exec_start(x, &command, &f)     the spare becomes an execution
  *	… poll jail_exec_fd(x) …             STARTED or FAILED, then ENDED
- *	jail_want_spare(j, &f)               off the hot path: the next one
+ *	jail_want_spare(j, door, &f)         off the hot path: the next one
  *	j = jail_free(j);                    kills what is left
  *
  * Nothing here blocks but jail_free. Everything that comes back from inside is checked.
@@ -113,15 +112,19 @@ pid_t jail_pid(const struct jail *j);   /* of init, on the host */
 int jail_fd(const struct jail *j);      /* readable: call jail_read */
 int jail_pidfd(const struct jail *j);   /* readable: init is gone */
 
-/* Lets init go on past its set-up and fork. Faults: SYSTEM. */
-int jail_release(struct jail *j, struct fault *f);
+/* Lets init go on past its set-up and fork. Before that it writes "0" to each of the doors,
+ * and the first spare to its own (-1: none): sys/cgroup.h. All stay the caller's. Faults: SYSTEM. */
+int jail_release(struct jail *j, const int *doors, size_t n_doors, int spare_door, struct fault *f);
+
+/* The number of the spare that jail_want_spare asks for next; the first of all has 1. */
+uint32_t jail_next_number(const struct jail *j);
 
 /* Takes the next event without blocking; JAIL_EVENT_NONE when there is none.
  * Faults: BUG init sent what it never may; the caller ends the jail. */
 int jail_read(struct jail *j, struct jail_event *ret, struct fault *f);
 
-/* Asks for one more spare. Faults: SYSTEM. */
-int jail_want_spare(struct jail *j, struct fault *f);
+/* Asks for one more spare, which enters by a door as above. Faults: SYSTEM. */
+int jail_want_spare(struct jail *j, int door, struct fault *f);
 
 /* SIGKILL to init, which takes everything inside with it. */
 void jail_kill(struct jail *j);

@@ -208,6 +208,15 @@ static void reap(struct run *x)
 			end(x, status, &usage);
 }
 
+static int enter_group(int door, struct fault *f)
+{
+	if (door < 0)
+		return 0;
+	int r = write(door, "0", 1) < 0 ? setup_fail(f, -errno, "enter the memory group", NULL) : 0;
+	close(door);
+	return r;
+}
+
 _Noreturn void payload_main(const struct payload *p)
 {
 	static struct run x;
@@ -219,7 +228,9 @@ _Noreturn void payload_main(const struct payload *p)
 	sigaddset(&chld, SIGCHLD);
 	x = (struct run){ .payload = p, .sock = high_fd(p->sock), .tty = -1 };
 	x.child_fd = high_fd(signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK));
-	int r = setup_exec(p->plan, &report, &f);
+	int r = enter_group(p->door, &f);
+	if (!r)
+		r = setup_exec(p->plan, &report, &f);
 	x.oom_fd = open_oom();
 	say_ready(p, &report, r, &f);
 	if (r < 0)

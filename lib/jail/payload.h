@@ -8,6 +8,7 @@ struct payload {
 	const struct plan *plan;
 	int sock;   /* to the host */
 	int report; /* to init: a struct payload_ready, then closed */
+	int door;   /* to its control group; -1: none */
 };
 
 /* Sent once, when everything is applied and it waits; or why not. */

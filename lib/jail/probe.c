@@ -121,7 +121,7 @@ int jail_probe(struct fault *f)
 	if (!r)
 		r = jail_start(&s, &j, f);
 	if (!r)
-		r = jail_release(j, f);
+		r = jail_release(j, NULL, 0, -1, f);
 	if (!r)
 		r = await(j, f);
 	jail_free(j);

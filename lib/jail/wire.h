@@ -10,8 +10,8 @@
 
 enum wire_type {
 	WIRE_PLAN = 1,   /* plan_put; descriptors: socket of the first spare, skeleton if idmapped */
-	WIRE_RELEASE,    /* empty */
-	WIRE_SPARE,      /* u32 number; descriptor: its socket */
+	WIRE_RELEASE,    /* u32 n; descriptors: n to enter by, one more for the first spare */
+	WIRE_SPARE,      /* u32 number; descriptors: its socket, what it enters by */
 	WIRE_READY,      /* u32 × 7 of the report, string fallbacks; descriptor: the root */
 	WIRE_SPARED,     /* u32 number; descriptor: its pidfd */
 	WIRE_REAPED,     /* u32 number, u64 cpu_us, u64 max_rss_bytes */

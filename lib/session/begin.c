@@ -72,11 +72,6 @@ static void on_spare(struct super *s, struct jail_exec *x)
 {
 	s->spare_asked = false;
 	s->spare = x;
-	/* Entering a group may take 10 ms, so whoever waits goes without one of its own: alone
-	 * in the session's, its evidence is as good. */
-	s->spare_grouped = !exec_is_waiting(s);
-	if (s->spare_grouped)
-		cgroup_child_make(s->cgroup, jail_exec_number(x), jail_exec_pid(x));
 	exec_start_waiting(s);
 }
 
@@ -178,7 +173,26 @@ static int start_cgroup(struct super *s, struct fault *f)
 			return fault_set(f, FAULT_DENIED, 0, "the %s limit cannot be enforced here: %s",
 				limit_names[i], has ? cgroup_why(s->cgroup, controllers[i]) : "no means");
 	}
-	return cgroup_attach(s->cgroup, jail_pid(s->jail), f);
+	return 0;
+}
+
+/* The first spare has the number 1. */
+static int release_jail(struct super *s, struct fault *f)
+{
+	int doors[CGROUP_DOORS];
+	size_t n;
+	int r = cgroup_open_doors(s->cgroup, doors, &n, f);
+
+	if (r < 0)
+		return r;
+	int door = cgroup_child_make(s->cgroup, 1);
+	s->spare_grouped = door >= 0;
+	r = jail_release(s->jail, doors, n, door, f);
+	for (size_t i = 0; i < n; i++)
+		close(doors[i]);
+	if (door >= 0)
+		close(door);
+	return r;
 }
 
 static int start_jail(struct super *s, struct fault *f)
@@ -196,7 +210,7 @@ static int start_jail(struct super *s, struct fault *f)
 	r = start_cgroup(s, f);
 	if (r < 0)
 		return r;
-	return jail_release(s->jail, f);
+	return release_jail(s, f);
 }
 
 /* --- the socket ---------------------------------------------------------------------- */

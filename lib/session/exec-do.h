@@ -13,7 +13,6 @@ void exec_release(struct exec *e);
 void exec_accept(struct super *s, struct conn *c, struct msg *m);
 void exec_accept_files(struct super *s, struct conn *c, struct msg *m);
 void exec_start_waiting(struct super *s);
-bool exec_is_waiting(const struct super *s);
 void exec_read_group(struct exec *e, const struct jail_exec *x);
 void exec_output(struct exec *e, int stream, const char *p, size_t n);
 bool exec_may_read(const struct exec *e);

@@ -291,14 +291,6 @@ static void start_command(struct exec *e)
 		exec_fail(e, "start", f.sysno, f.text);
 }
 
-bool exec_is_waiting(const struct super *s)
-{
-	for (const struct exec *e = s->execs; e; e = e->next)
-		if (e->phase == PHASE_QUEUED)
-			return true;
-	return false;
-}
-
 /* Memory evidence: of its own group, else of the session's, where others may have a part. */
 void exec_read_group(struct exec *e, const struct jail_exec *x)
 {

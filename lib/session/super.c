@@ -81,7 +81,11 @@ void super_spare_wanted(struct super *s)
 
 	if (s->spare || s->spare_asked || s->ending || !s->ready)
 		return;
-	s->spare_asked = jail_want_spare(s->jail, &f) == 0;
+	int door = cgroup_child_make(s->cgroup, jail_next_number(s->jail));
+	s->spare_grouped = door >= 0;
+	s->spare_asked = jail_want_spare(s->jail, door, &f) == 0;
+	if (door >= 0)
+		close(door);
 }
 
 static void reply_stop(struct super *s)

@@ -252,24 +252,30 @@ const char *cgroup_why(const struct cgroup *cg, enum cgroup_controller c)
 	return is_asked(cg, c) ? cg->why[c] : "no limit was asked for";
 }
 
-static int attach_to(int dir, pid_t pid)
+/* The file that takes a "0" from whoever enters; the opener's rights count, not the writer's. */
+static int open_door(const struct cgroup_dir *d, bool is_v1)
 {
-	char text[16];
+	int fd = openat(d->fd, is_v1 ? "tasks" : "cgroup.procs", O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
 
-	snprintf(text, sizeof text, "%d", (int)pid);
-	return cgroup_write(dir, "cgroup.procs", text);
+	return fd < 0 ? -errno : fd;
 }
 
-int cgroup_attach(struct cgroup *cg, pid_t pid, struct fault *f)
+int cgroup_open_doors(const struct cgroup *cg, int ret[CGROUP_DOORS], size_t *ret_n, struct fault *f)
 {
-	/* Back to back: the kernel's grace periods overlap so; threads are slower
-	 * (9-jail-measured.md, section 8). */
+	size_t n = 0;
+
 	for (size_t i = 0; i < PLACES; i++) {
 		const struct cgroup_dir *d = i == PLACE_V2 ? &cg->leaf : &cg->at[i];
-		int r = d->fd < 0 ? 0 : attach_to(d->fd, pid);
-		if (r)
-			return fault_set(f, FAULT_SYSTEM, -r, "enter control group %s", d->path);
+		int fd = d->fd < 0 ? -ENOENT : open_door(d, i != PLACE_V2);
+		if (fd >= 0)
+			ret[n++] = fd;
+		else if (d->fd >= 0) {
+			while (n)
+				close(ret[--n]);
+			return fault_set(f, FAULT_SYSTEM, -fd, "open control group %s", d->path);
+		}
 	}
+	*ret_n = n;
 	return 0;
 }
 
@@ -290,7 +296,7 @@ static int child_open(const struct cgroup *cg, uint32_t n)
 	return d ? openat(d->fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) : -1;
 }
 
-int cgroup_child_make(struct cgroup *cg, uint32_t n, pid_t pid)
+int cgroup_child_make(struct cgroup *cg, uint32_t n)
 {
 	const struct cgroup_dir *d = children_dir(cg);
 	struct cgroup_dir child = { .fd = -1 };
@@ -298,21 +304,21 @@ int cgroup_child_make(struct cgroup *cg, uint32_t n, pid_t pid)
 	int r;
 
 	if (!d)
-		return 0;
+		return -ENOENT;
 	if (cg->n_children == CGROUP_CHILDREN_MAX)
 		return -ENOSPC;
 	snprintf(name, sizeof name, "e%u", n);
 	r = cgroup_dir_make(cg, d->path, name, &child);
 	if (r)
 		return r;
-	r = attach_to(child.fd, pid);
-	if (r) {
+	r = open_door(&child, d == &cg->at[PLACE_MEMORY]);
+	if (r < 0) {
 		cgroup_dir_drop(&child);
 		return r;
 	}
 	cgroup_dir_close(&child);
 	cg->children[cg->n_children++] = n;
-	return 0;
+	return r;
 }
 
 void cgroup_child_read(struct cgroup *cg, uint32_t n, struct cgroup_usage *ret)

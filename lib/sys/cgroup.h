@@ -2,9 +2,14 @@
  * The control groups of one session: v1, v2 or none behind one header.
  *
  *	cgroup_make("sess_…", &limits, &cg, &f);   every value is read back
- *	cgroup_attach(cg, pid, &f);                once, init; children inherit
- *	cgroup_child_make(cg, n, pid, &f);         memory evidence of one exec-init
+ *	cgroup_open_doors(cg, fds, &n, &f);        init writes "0" to each; children inherit
+ *	fd = cgroup_child_make(cg, n);             memory evidence of one exec-init: the same
  *	…
+ *
+ * A process enters by writing "0", itself, to a descriptor that was opened here. With v1 that
+ * file is "tasks": a single thread that moves itself needs none of the kernel's global locks
+ * (30 µs), where writing its number to cgroup.procs from outside waits for a grace period after
+ * idle (5 to 19 ms, Linux 6.18). Source: cgroup_procs_write_start, Linux 5.5.
  *	cg = cgroup_remove(cg);
  *
  * Groups are made below the caller's own group of each hierarchy and named sbx-ID.
@@ -43,8 +48,11 @@ int cgroup_make(const char *id, const struct cgroup_limits *l, struct cgroup **r
 const char *cgroup_enforced(const struct cgroup *cg, enum cgroup_controller c);
 const char *cgroup_why(const struct cgroup *cg, enum cgroup_controller c);
 
-/* Moves a process in: all hierarchies back to back. Faults: SYSTEM. */
-int cgroup_attach(struct cgroup *cg, pid_t pid, struct fault *f);
+/* One in each hierarchy. */
+enum { CGROUP_DOORS = 5 };
+
+/* Opens what a process writes "0" to; the descriptors are the caller's. Faults: SYSTEM. */
+int cgroup_open_doors(const struct cgroup *cg, int ret[CGROUP_DOORS], size_t *ret_n, struct fault *f);
 
 struct cgroup_usage {
 	uint64_t memory_bytes, memory_peak_bytes; /* [bytes] */
@@ -57,9 +65,9 @@ struct cgroup_usage {
 /* Of the whole session. What cannot be read is left 0 with its has_ false. */
 void cgroup_read(struct cgroup *cg, struct cgroup_usage *ret);
 
-/* A child memory group without a limit for exec-init n, with pid in it. 0, or -errno;
- * nothing happens and 0 is returned where there is no memory controller. */
-int cgroup_child_make(struct cgroup *cg, uint32_t n, pid_t pid);
+/* A child memory group without a limit for exec-init n: the descriptor that it writes "0" to.
+ * -errno; -ENOENT where there is no memory controller. */
+int cgroup_child_make(struct cgroup *cg, uint32_t n);
 void cgroup_child_read(struct cgroup *cg, uint32_t n, struct cgroup_usage *ret);
 void cgroup_child_remove(struct cgroup *cg, uint32_t n);
 

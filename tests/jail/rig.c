@@ -135,7 +135,7 @@ void rig_start(struct rig *r)
 	struct jail_spec s = { .id = "sess_rig", .hostname = "rig", .fs_fd = r->fs, .skel_fd = r->skel,
 		.id_base = r->id_base, .shm_bytes = 16 << 20, .files = r->files, .n_files = r->n_files };
 
-	if (jail_start(&s, &r->jail, &f) < 0 || jail_release(r->jail, &f) < 0) {
+	if (jail_start(&s, &r->jail, &f) < 0 || jail_release(r->jail, NULL, 0, -1, &f) < 0) {
 		fprintf(stderr, "jail_start: %s\n", f.text);
 		abort();
 	}
@@ -182,7 +182,7 @@ struct jail_exec *rig_take(struct rig *r)
 	struct fault f;
 
 	await_spare(r);
-	CHECK(!jail_want_spare(r->jail, &f));
+	CHECK(!jail_want_spare(r->jail, -1, &f));
 	return take_ptr(&r->spare);
 }
 

@@ -35,7 +35,7 @@ static void expect_failure(struct rig *r, enum fault_kind kind, const char *text
 	struct fault f;
 
 	assert_int_equal(jail_start(&s, &r->jail, &f), 0);
-	assert_int_equal(jail_release(r->jail, &f), 0);
+	assert_int_equal(jail_release(r->jail, NULL, 0, -1, &f), 0);
 	rig_event(r, &e);
 	assert_int_equal(e.kind, JAIL_EVENT_FAILED);
 	assert_int_equal(e.number, 0);
@@ -84,7 +84,7 @@ static void test_second_mount_of_the_same_files(void **state)
 	struct jail_event e;
 	struct fault f;
 	assert_int_equal(jail_start(&s, &other.jail, &f), 0);
-	assert_int_equal(jail_release(other.jail, &f), 0);
+	assert_int_equal(jail_release(other.jail, NULL, 0, -1, &f), 0);
 	rig_event(&other, &e);
 	assert_int_equal(e.kind, JAIL_EVENT_FAILED);
 	assert_non_null(strstr(e.fault.text, "overlay"));

@@ -127,7 +127,7 @@ static int fake_make_dir(const char *path)
 {
 	static const char *const files[] = { "memory.limit_in_bytes", "memory.memsw.limit_in_bytes",
 		"memory.use_hierarchy", "pids.max", "cpu.cfs_period_us", "cpu.cfs_quota_us",
-		"cgroup.procs", "memory.max", "memory.swap.max", "memory.oom.group", "cpu.max",
+		"cgroup.procs", "tasks", "memory.max", "memory.swap.max", "memory.oom.group", "cpu.max",
 		"cgroup.subtree_control" };
 	auto_text struct text gives = { 0 };
 	auto_free char *parent = strdup(path);
@@ -186,6 +186,32 @@ static const char *fake_dir(struct fake *k, const char *name)
 	return path;
 }
 
+/* What this process would write "0" to: those of the session, or of a child group. */
+static size_t open_doors(struct cgroup *cg, uint32_t child, int doors[CGROUP_DOORS + 1])
+{
+	struct fault f;
+	size_t n = 0;
+
+	if (!child)
+		assert_int_equal(cgroup_open_doors(cg, doors, &n, &f), 0);
+	if (child) {
+		doors[n++] = cgroup_child_make(cg, child);
+		assert_true(doors[0] >= 0);
+	}
+	return n;
+}
+
+static void enter(struct cgroup *cg, uint32_t child)
+{
+	int doors[CGROUP_DOORS + 1];
+	size_t n = open_doors(cg, child, doors);
+
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(write(doors[i], "0", 1), 1);
+		close(doors[i]);
+	}
+}
+
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
 	(void)st, (void)type, (void)ftw;
@@ -223,11 +249,11 @@ static void test_fake_v1(void **state)
 	expect_file(fake_dir(&k, "pids/sbx-a1"), "pids.max", "32");
 	expect_file(fake_dir(&k, "cpu/sbx-a1"), "cpu.cfs_quota_us", "150000");
 	expect_file(fake_dir(&k, "cpu/sbx-a1"), "cpu.cfs_period_us", "100000");
-	assert_int_equal(cgroup_attach(cg, 4711, &f), 0);
-	expect_file(fake_dir(&k, "pids/sbx-a1"), "cgroup.procs", "4711");
-	expect_file(fake_dir(&k, "mem/own/sbx-a1"), "cgroup.procs", "4711");
-	assert_int_equal(cgroup_child_make(cg, 3, 4712), 0);
-	expect_file(fake_dir(&k, "mem/own/sbx-a1/e3"), "cgroup.procs", "4712");
+	enter(cg, 0);
+	expect_file(fake_dir(&k, "pids/sbx-a1"), "tasks", "0");
+	expect_file(fake_dir(&k, "mem/own/sbx-a1"), "tasks", "0");
+	enter(cg, 3);
+	expect_file(fake_dir(&k, "mem/own/sbx-a1/e3"), "tasks", "0");
 
 	/* OOM kills: v1 counts in the victim's group alone. */
 	put_file(fake_dir(&k, "mem/own/sbx-a1/e3"), "memory.oom_control", "under_oom 0\noom_kill 2\n");
@@ -287,11 +313,11 @@ static void test_fake_v2(void **state)
 	expect_file(fake_dir(&k, "cg/app.slice/sbx-b"), "pids.max", "32");
 	expect_file(fake_dir(&k, "cg/app.slice/sbx-b"), "cpu.max", "");
 	expect_file(fake_dir(&k, "cg/app.slice/sbx-b"), "cgroup.subtree_control", "+memory");
-	assert_int_equal(cgroup_attach(cg, 99, &f), 0);
+	enter(cg, 0);
 	expect_file(fake_dir(&k, "cg/app.slice/sbx-b"), "cgroup.procs", "");
-	expect_file(fake_dir(&k, "cg/app.slice/sbx-b/base"), "cgroup.procs", "99");
-	assert_int_equal(cgroup_child_make(cg, 1, 100), 0);
-	expect_file(fake_dir(&k, "cg/app.slice/sbx-b/e1"), "cgroup.procs", "100");
+	expect_file(fake_dir(&k, "cg/app.slice/sbx-b/base"), "cgroup.procs", "0");
+	enter(cg, 1);
+	expect_file(fake_dir(&k, "cg/app.slice/sbx-b/e1"), "cgroup.procs", "0");
 
 	put_file(fake_dir(&k, "cg/app.slice/sbx-b"), "memory.current", "12288\n");
 	put_file(fake_dir(&k, "cg/app.slice/sbx-b"), "memory.events", "low 0\noom 3\noom_kill 1\n");
@@ -349,8 +375,8 @@ static void test_none(void **state)
 		assert_string_equal(cgroup_enforced(cg, c), "none");
 		assert_non_null(strstr(cgroup_why(cg, c), "does not have it"));
 	}
-	assert_int_equal(cgroup_attach(cg, 1, &f), 0);
-	assert_int_equal(cgroup_child_make(cg, 1, 1), 0);
+	enter(cg, 0);
+	assert_int_equal(cgroup_child_make(cg, 1), -ENOENT);
 	cgroup_child_read(cg, 1, &u);
 	cgroup_child_remove(cg, 1);
 	cgroup_read(cg, &u);
@@ -397,22 +423,36 @@ static struct cgroup *make_real(const struct cgroup_limits *l)
 	return NULL;
 }
 
-/* A child that waits for a byte, then does fn. */
-static pid_t start_child(int *ret_go, int (*fn)(void))
+/* A child that enters the groups (number 0: the session's only; cg NULL: none), waits for a byte, then does
+ * fn. It has entered when this returns. */
+static pid_t start_child(struct cgroup *cg, uint32_t number, int *ret_go, int (*fn)(void))
 {
-	int go[2];
+	int go[2], in[2], doors[2 * CGROUP_DOORS];
 	char c;
 
+	size_t n = cg ? open_doors(cg, 0, doors) : 0;
+	if (number)
+		n += open_doors(cg, number, doors + n);
 	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
 	pid_t pid = fork();
 	assert_true(pid >= 0);
 	if (!pid) {
+		for (size_t i = 0; i < n; i++)
+			if (write(doors[i], "0", 1) != 1)
+				_exit(98);
 		close(go[1]);
+		close(in[1]);
 		if (read(go[0], &c, 1) < 0)
 			_exit(99);
 		_exit(fn());
 	}
 	close(go[0]);
+	close(in[1]);
+	assert_int_equal(read(in[0], &c, 1), 0);
+	close(in[0]);
+	for (size_t i = 0; i < n; i++)
+		close(doors[i]);
 	*ret_go = go[1];
 	return pid;
 }
@@ -463,13 +503,10 @@ static void test_real_oom(void **state)
 {
 	struct cgroup *cg = make_real(&limits);
 	struct cgroup_usage u;
-	struct fault f;
 	int go, status;
 
 	(void)state;
-	pid_t pid = start_child(&go, eat);
-	assert_int_equal(cgroup_attach(cg, pid, &f), 0);
-	assert_int_equal(cgroup_child_make(cg, 7, pid), 0);
+	pid_t pid = start_child(cg, 7, &go, eat);
 	cgroup_child_read(cg, 7, &u);
 	assert_true(u.has_memory);
 	assert_int_equal(u.oom_kills, 0);
@@ -493,12 +530,10 @@ static void test_real_pids(void **state)
 {
 	struct cgroup *cg = make_real(&limits);
 	struct cgroup_usage u;
-	struct fault f;
 	int go, status;
 
 	(void)state;
-	pid_t pid = start_child(&go, fork_in_group);
-	assert_int_equal(cgroup_attach(cg, pid, &f), 0);
+	pid_t pid = start_child(cg, 0, &go, fork_in_group);
 	close(go);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
@@ -539,9 +574,7 @@ static void test_real_remove_paths(void **state)
 	int go, status;
 
 	(void)state;
-	pid_t pid = start_child(&go, wait_forever);
-	assert_int_equal(cgroup_attach(cg, pid, &f), 0);
-	assert_int_equal(cgroup_child_make(cg, 1, pid), 0);
+	pid_t pid = start_child(cg, 1, &go, wait_forever);
 	cgroup_paths(cg, paths, sizeof paths);
 	assert_string_not_equal(paths, "");
 	/* Reap beside, as init does for an orphan. */
@@ -580,7 +613,7 @@ static void test_real_v2_kill(void **state)
 	}
 	assert_true(asprintf(&child, "%s/e1", group) > 0);
 	assert_int_equal(mkdir(child, 0755), 0);
-	pid_t pid = start_child(&go, wait_forever);
+	pid_t pid = start_child(NULL, 0, &go, wait_forever);
 	snprintf(word, sizeof word, "%d", (int)pid);
 	auto_fd int dir = open(child, O_RDONLY | O_DIRECTORY);
 	assert_int_equal(cgroup_write(dir, "cgroup.procs", word), 0);
