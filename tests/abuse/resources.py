@@ -1,7 +1,7 @@
 """Taking more than one's share of processes, memory, disk, output and time (tests 62 to 80).
 
 Left to a later stage, because they need minutes or gigabytes: a million inodes and directories
-10000 deep (66), gigabytes of output to a stalled reader (69), 10000 executions for their last
+10000 deep (66; 20000 files and 1000 deep are tried here), gigabytes of output to a stalled reader (69), 10000 executions for their last
 byte (70), a core handler of the host (78; the limit that stops it is tried here).
 """
 import os
@@ -114,6 +114,38 @@ def honest(r):
     for name in ('Max data size', 'Max processes'):
         line = [x for x in limits.splitlines() if x.startswith(name)][0]
         check(not line[len(name):].split()[0].startswith('unlimited'), line)
+
+
+@test(66, 'limits.disk', 'a flood of files is held or removed soon')
+def many_files(r):
+    s = r.session('--disk', '64Mi')
+    script = '''import os
+for i in range(20000):
+    open("f%d" % i, "w").close()
+open("x" * 255, "w").close()
+for i in range(1000):
+    os.mkdir("d")
+    os.chdir("d")'''
+    if not os.path.exists('/usr/bin/python3'):
+        raise Lacks('no python3 to make them with')
+    got = s.json('python3', '-c', script, seconds=120)
+    check(got['status'] in ('success', 'limit', 'error'), 'status %s %r' % (got['status'], got['reason']))
+    made = len(os.listdir(os.path.join(s.upper, 'workspace')))
+    rig.say('%s, %d entries in the top directory' % (got['status'], made))
+    check(made > 1000, 'the control: only %d were made' % made)
+    time.sleep(0.3)
+    held = s.json('sleep', '1')
+    check(held['status'] == 'limit' or made < 20000, 'more files than allowed: %s' % held['status'])
+    # It may be held again and again, but it can be emptied.
+    for _ in range(60):
+        s.sh('find . -name "f*" -delete', ok=False)
+        if s.sh('ls -f | wc -l', ok=False).out.strip() in (b'4', b'5', b'6'):
+            break
+    s.alive('after many files')
+    check(s.json('sleep', '0.3')['status'] == 'success', 'it does not recover')
+    took = r.sbx('rm', s.id, seconds=60).seconds
+    check(took < 2 * rig.SCALE, 'removed in %.1f s' % took)
+    check(not os.listdir(os.path.join(r.home, 'trash')), 'left in the trash')
 
 
 @test(67, 'limits.disk', 'a full disk is held and the session can be used and removed')
