@@ -44,7 +44,9 @@ static void note_report(struct super *s)
 	if (t.n >= sizeof st->jail || !strcmp(st->jail, t.data))
 		return;
 	memcpy(st->jail, t.data, t.n + 1);
-	super_save_status(s);
+	/* Nobody looks at a session that lives for one command, but doctor, which asks first. */
+	if (s->session->spec.class != CLASS_EPHEMERAL || !s->execs)
+		super_save_status(s);
 }
 
 static void on_ready(struct super *s, const struct jail_event *ev)

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -218,6 +219,9 @@ void super_main(struct store *st, struct store_session *session, int conn)
 		.up_fd = -1, .lower_fd = -1, .root_fd = -1, .events_dir = -1, .spare_asked = true };
 	struct fault f;
 
+	/* Messages come and go: memory that is given back each time would be zeroed each time. */
+	mallopt(M_TRIM_THRESHOLD, 4 * MIB);
+	mallopt(M_TOP_PAD, 512 * KIB);
 	title_set("sbx: %s supervisor", session->spec.id);
 	signal(SIGPIPE, SIG_IGN);
 	s.idle_since_ms = super_now_ms();

@@ -17,7 +17,7 @@ struct cgroup_host {
 extern const struct cgroup_host cgroup_host_real;
 
 enum cgroup_place {
-	PLACE_MEMORY, PLACE_PIDS, PLACE_CPU, PLACE_CPUACCT, /* v1, each in its hierarchy */
+	PLACE_MEMORY, PLACE_PIDS, PLACE_CPU, /* v1, each in its hierarchy */
 	PLACE_V2,
 	PLACES,
 };
@@ -99,8 +99,6 @@ bool cgroup_is_below_mount(const char *mountinfo, const char *path);
 
 /* Makes what can be made of one v1 controller; 0 or CGROUP_OTHER_VALUE. */
 int cgroup_v1_make(struct cgroup *cg, enum cgroup_controller c, const char *own);
-/* Accounts only: never fails. */
-void cgroup_v1_make_cpuacct(struct cgroup *cg, const char *own);
 void cgroup_v1_read(struct cgroup *cg, struct cgroup_usage *ret);
 void cgroup_v1_read_memory(int dir, struct cgroup_usage *ret);
 

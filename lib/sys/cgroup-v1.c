@@ -78,16 +78,6 @@ int cgroup_v1_make(struct cgroup *cg, enum cgroup_controller c, const char *own)
 	return r < 0 ? 0 : r;
 }
 
-void cgroup_v1_make_cpuacct(struct cgroup *cg, const char *own)
-{
-	uint64_t ns;
-
-	/* Mounted together with cpu: the group is there already. */
-	if (cg->at[PLACE_CPU].fd >= 0 && !cgroup_read_u64(cg->at[PLACE_CPU].fd, "cpuacct.usage", &ns))
-		return;
-	cgroup_dir_make(cg, own, cg->name, &cg->at[PLACE_CPUACCT]);
-}
-
 void cgroup_v1_read_memory(int dir, struct cgroup_usage *ret)
 {
 	ret->has_memory = !cgroup_read_u64(dir, "memory.usage_in_bytes", &ret->memory_bytes) &&
@@ -98,7 +88,7 @@ void cgroup_v1_read_memory(int dir, struct cgroup_usage *ret)
 void cgroup_v1_read(struct cgroup *cg, struct cgroup_usage *ret)
 {
 	int memory = cg->at[PLACE_MEMORY].fd, pids = cg->at[PLACE_PIDS].fd;
-	int cpu = cg->at[PLACE_CPUACCT].fd >= 0 ? cg->at[PLACE_CPUACCT].fd : cg->at[PLACE_CPU].fd;
+	int cpu = cg->at[PLACE_CPU].fd;
 	uint64_t ns;
 
 	if (memory >= 0)
@@ -109,6 +99,7 @@ void cgroup_v1_read(struct cgroup *cg, struct cgroup_usage *ret)
 		/* Since Linux 6.5. */
 		cgroup_read_u64(pids, "pids.peak", &ret->pids_peak);
 	}
+	/* Where it is mounted together with cpu, as usual; a group of its own costs too much. */
 	if (cpu >= 0 && !cgroup_read_u64(cpu, "cpuacct.usage", &ns)) {
 		ret->cpu_us = ns / 1000;
 		ret->has_cpu = true;

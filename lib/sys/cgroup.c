@@ -187,9 +187,7 @@ static int make_all(struct cgroup *cg, const char *self, const char *mountinfo)
 		else
 			rest |= 1u << c;
 	}
-	auto_free char *own = NULL, *v2_own = NULL, *v2_top = NULL;
-	if (!r && !cgroup_where(self, mountinfo, "cpuacct", &own, NULL))
-		cgroup_v1_make_cpuacct(cg, own);
+	auto_free char *v2_own = NULL, *v2_top = NULL;
 	if (r || !rest)
 		return r;
 	int at = cgroup_where(self, mountinfo, NULL, &v2_own, &v2_top);

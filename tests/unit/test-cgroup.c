@@ -518,8 +518,8 @@ static void test_real_oom(void **state)
 	assert_true(u.memory_peak_bytes > 32 * MIB && u.memory_peak_bytes <= 64 * MIB);
 	cgroup_read(cg, &u);
 	assert_int_equal(u.oom_kills, 1);
-	assert_true(u.has_memory && u.has_pids && u.has_cpu);
-	assert_true(u.cpu_us > 0);
+	assert_true(u.has_memory && u.has_pids);
+	assert_true(!u.has_cpu || u.cpu_us > 0);
 	cgroup_child_remove(cg, 7);
 	cgroup_read(cg, &u);
 	assert_int_equal(u.oom_kills, 1);
