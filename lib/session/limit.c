@@ -231,13 +231,21 @@ static void judge_memory(struct exec *e)
 	e->ambiguous = !e->is_grouped && e->n_overlaps > 0;
 }
 
+/* One that ignores SIGXCPU is killed a second of CPU time later. */
+static bool ended_by_cpu(const struct exec *e, int sig)
+{
+	uint64_t limit_ms = e->w.r.cpu_limit_ms;
+
+	return limit_ms && (sig == SIGXCPU || (sig == SIGKILL && e->cpu_us >= (int64_t)limit_ms * 1000));
+}
+
 static void judge_signal(struct exec *e)
 {
 	int sig = WTERMSIG(e->wait_status);
 
 	e->status = EXEC_KILLED;
 	e->reason = REASON_SIGNAL;
-	if (sig == SIGXCPU && e->w.r.cpu_limit_ms) {
+	if (ended_by_cpu(e, sig)) {
 		e->status = EXEC_TIMEOUT;
 		e->reason = REASON_TIMEOUT_CPU;
 		e->limit = e->w.r.cpu_limit_ms;

@@ -33,6 +33,14 @@ static bool died_of_signal(const struct exec *e)
 	return e->has_status && WIFSIGNALED(e->wait_status);
 }
 
+/* The signal that ended it; one that went with its init has no status of its own. */
+static const char *signal_name(const struct exec *e)
+{
+	if (died_of_signal(e))
+		return sigabbrev_np(WTERMSIG(e->wait_status));
+	return !e->has_status && e->stage == STOP_KILLED ? "KILL" : NULL;
+}
+
 int result_exit_code(const struct exec *e)
 {
 	switch (e->status) {
@@ -276,7 +284,7 @@ void result_put(struct exec *e, enum result_form form, struct text *t)
 	json_put_string(t, "status", exec_status_names[e->status]);
 	json_put_int(t, "exit_code", result_exit_code(e));
 	json_key(t, "signal");
-	json_string(t, died_of_signal(e) ? sigabbrev_np(WTERMSIG(e->wait_status)) : NULL);
+	json_string(t, signal_name(e));
 	put_reason(e, t);
 	for (int i = 0; i < 2; i++)
 		put_stream(e, i, form, t);
