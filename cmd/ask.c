@@ -9,6 +9,11 @@
 #include "base/mem.h"
 #include "ask.h"
 
+const char *ask_file_name(const char *path)
+{
+	return strcmp(path, "-") ? path : "standard input";
+}
+
 int ask_read_file(const char *path, struct text *t, struct fault *f)
 {
 	if (!strcmp(path, "-"))
@@ -43,7 +48,7 @@ static int put_env_file(char ***env, const char *path, struct fault *f)
 		return r;
 	if (strlen(text_string(&t)) != t.n)
 		return fault_set(f, FAULT_FORMAT, 0, "%.150s: it has a NUL in it", path);
-	return spec_read_env(env, path, text_string(&t), f);
+	return spec_read_env(env, ask_file_name(path), text_string(&t), f);
 }
 
 static void take_number(uint64_t *to, uint64_t v)
@@ -93,7 +98,7 @@ static int resolve(struct cmd_env *env, const struct ask_args *a, const char *fi
 	int r = file ? ask_read_file(file, &t, f) : 0;
 
 	if (!r && file)
-		r = spec_ask_read(ask, file, text_string(&t), t.n, f);
+		r = spec_ask_read(ask, ask_file_name(file), text_string(&t), t.n, f);
 	if (!r)
 		r = take_words(a, ask, f);
 	take_numbers(a, ask);

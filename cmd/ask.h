@@ -86,6 +86,9 @@ int ask_resolve(struct cmd_env *env, const struct ask_args *a, const char *file,
  * SYSTEM, LIMIT. */
 int ask_read_file(const char *path, struct text *t, struct fault *f);
 
+/* How a file is called in messages. */
+const char *ask_file_name(const char *path);
+
 /* -e values over a list: NAME alone is taken from this process, where it is set. Faults:
  * USAGE. */
 int ask_put_env(char ***env, char *const *values, struct fault *f);

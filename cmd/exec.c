@@ -76,7 +76,7 @@ static int read_body(struct cmd_env *env, const char *file, struct exec_ask *b, 
 	int r = ask_read_file(file, &t, f);
 
 	if (!r)
-		r = exec_ask_read(b, file, t.data ? t.data : "", t.n, f);
+		r = exec_ask_read(b, ask_file_name(file), t.data ? t.data : "", t.n, f);
 	if (r < 0)
 		return r;
 	if (!env->has_session && !b->session_id[0])
@@ -121,7 +121,8 @@ static int build(struct cmd_env *env, const struct exec_args *a, struct drive_co
 	if (a->env_file) {
 		r = ask_read_file(a->env_file, &lines, f);
 		if (!r)
-			r = spec_read_env(&own->env, a->env_file, text_string(&lines), f);
+			r = spec_read_env(&own->env, ask_file_name(a->env_file),
+				text_string(&lines), f);
 	}
 	if (r >= 0)
 		r = ask_put_env(&own->env, a->env, f);

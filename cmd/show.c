@@ -127,6 +127,7 @@ static int run(struct cmd_env *env, const void *p, struct fault *f)
 		text_put_char(&t, '\n');
 	} else if (a->instructions) {
 		spec_instructions(&env->session.spec, &t);
+		text_put_char(&t, '\n');
 	} else {
 		put_text(&t, &env->session);
 	}
