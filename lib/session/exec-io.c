@@ -8,6 +8,7 @@
 #include "base/frame.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "session/super.h"
 
 /* [bytes] [ms] Source: contract, section 5 (one event each 50 ms or MiB). */
@@ -37,12 +38,27 @@ void exec_refresh_reading(struct exec *e)
 				e->context->out[i].events = events;
 }
 
+/* [bytes] not yet in an event. A character that is not whole waits for its rest, so that
+ * each event's text is whole; after the end nothing waits. */
+static uint64_t event_bytes(const struct exec *e, const struct stream *o)
+{
+	uint64_t n = o->spool.total - o->event_from;
+	auto_text struct text last = { 0 };
+
+	if (e->phase == PHASE_ENDED || !n)
+		return n;
+	size_t look = n < 3 ? (size_t)n : 3;
+	spool_read(&o->spool, o->spool.total - look, look, &last);
+	return n - utf8_cut_tail(text_string(&last), last.n);
+}
+
 void exec_output_event(struct exec *e, int stream)
 {
 	struct stream *o = &e->out[stream];
-	uint64_t n = o->spool.total - o->event_from;
+	uint64_t n = event_bytes(e, o);
 	auto_text struct text text = { 0 };
 
+	o->event_ms = super_now_ms();
 	if (!n)
 		return;
 	struct text *t = super_event(e->s, EVENT_EXECUTION_UPDATE, e);
@@ -53,8 +69,7 @@ void exec_output_event(struct exec *e, int stream)
 	if (n <= EVENT_TEXT_BYTES && spool_read(&o->spool, o->event_from, (size_t)n, &text) == n)
 		json_put_name(t, "text", text.data, text.n);
 	super_journal(e->s, e);
-	o->event_from = o->spool.total;
-	o->event_ms = super_now_ms();
+	o->event_from += n;
 }
 
 /* [ms] when a pending output event is due; 0: none is pending. */

@@ -86,27 +86,32 @@ static void put_reason(const struct exec *e, struct text *t)
 	json_close(t, '}');
 }
 
+/* Whether the result has less than was written, for its own cap or that of the spool. */
+static bool is_cut(const struct spool *s)
+{
+	return s->total > LIMIT_RESULT_TEXT_BYTES || spool_kept(s) < s->total;
+}
+
 /* Head and tail of a stream, with a line that says how much is between. A character that
  * the cut splits is left out on both sides. */
-static void read_text(const struct spool *s, struct text *ret, bool *ret_truncated)
+static void read_text(const struct spool *s, struct text *ret)
 {
 	size_t half = LIMIT_RESULT_TEXT_BYTES / 2;
 
-	*ret_truncated = false;
-	if (s->total <= LIMIT_RESULT_TEXT_BYTES) {
-		size_t n = spool_read(s, 0, (size_t)s->total, ret);
-		*ret_truncated = n < s->total;
+	if (!is_cut(s)) {
+		spool_read(s, 0, (size_t)s->total, ret);
 		return;
 	}
+	if (half > s->half)
+		half = (size_t)s->half;
 	auto_text struct text tail = { 0 };
 	spool_read(s, 0, half, ret);
 	spool_read(s, s->total - half, half, &tail);
-	ret->n -= utf8_cut_tail(ret->data, ret->n);
-	size_t skip = utf8_cut_head(tail.data, tail.n);
-	*ret_truncated = true;
+	ret->n -= utf8_cut_tail(text_string(ret), ret->n);
+	size_t skip = utf8_cut_head(text_string(&tail), tail.n);
 	text_format(ret, "\n[... %llu bytes left out ...]\n",
 		(unsigned long long)(s->total - ret->n - (tail.n - skip)));
-	text_put_bytes(ret, tail.data + skip, tail.n - skip);
+	text_put_bytes(ret, text_string(&tail) + skip, tail.n - skip);
 }
 
 static void put_stream(const struct exec *e, int i, enum result_form form, struct text *t)
@@ -117,16 +122,15 @@ static void put_stream(const struct exec *e, int i, enum result_form form, struc
 	};
 	const struct spool *s = &e->out[i].spool;
 	auto_text struct text text = { 0 };
-	bool truncated = s->total > LIMIT_RESULT_TEXT_BYTES;
 
 	if (form == RESULT_FULL) {
-		read_text(s, &text, &truncated);
+		read_text(s, &text);
 		json_key(t, names[i][0]);
 		json_bytes(t, text_string(&text), text.n);
 	}
 	json_put_int(t, names[i][1], (int64_t)s->total);
 	json_put_int(t, names[i][2], (int64_t)spool_kept(s));
-	json_put_bool(t, names[i][3], truncated);
+	json_put_bool(t, names[i][3], is_cut(s));
 	if (form == RESULT_FULL && !utf8_is_valid(text_string(&text), text.n)) {
 		json_key(t, names[i][4]);
 		json_base64(t, text.data, text.n);
