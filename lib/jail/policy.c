@@ -129,6 +129,8 @@ static const struct seccomp_rule rules[] = {
 	/* Some families have no name space: what they reach is the host. */
 	ALLOW_IF(socket, IS(0, AF_UNIX)),
 	REFUSE_IF(EPERM, socket, IS(0, AF_INET), MASKED(1, SOCK_KIND, SOCK_RAW)),
+	/* The kernel turns this one into AF_PACKET. Source: net/socket.c */
+	REFUSE_IF(EPERM, socket, IS(0, AF_INET), MASKED(1, SOCK_KIND, SOCK_PACKET)),
 	ALLOW_IF(socket, IS(0, AF_INET)),
 	REFUSE_IF(EPERM, socket, IS(0, AF_INET6), MASKED(1, SOCK_KIND, SOCK_RAW)),
 	ALLOW_IF(socket, IS(0, AF_INET6)),

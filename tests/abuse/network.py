@@ -74,6 +74,9 @@ def unreachable(r):
         Try('tipc', 'socket 30 2 0', no, 'user'), Try('can', 'socket 29 3 1', no, 'user'),
         Try('raw', 'socket 2 3 1', ('EPERM',), 'userns'),
         Try('raw-flags', 'socket 2 0x80803 1', ('EPERM',), 'userns'),
+        # A packet socket by its name of 1998.
+        Try('packet-inet', 'socket 2 10 0x300', ('EPERM',), 'userns'),
+        Try('packet-inet-flags', 'socket 2 0x8080a 0x300', ('EPERM',), 'userns'),
         Try('raw-6', 'socket 10 3 58', ('EPERM',), 'userns')])
 
 

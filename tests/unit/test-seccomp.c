@@ -208,6 +208,8 @@ static void test_known_answers(void **state)
 	assert_int_equal(ask(x, SYS_ioctl, 0, 0x5412 | high, 0), SECCOMP_ERRNO(EPERM));
 	assert_int_equal(ask(x, SYS_socket, 1, 1, 0), SECCOMP_ALLOW);
 	assert_int_equal(ask(x, SYS_socket, 2, 3 | 02000000, 0), SECCOMP_ERRNO(EPERM));
+	assert_int_equal(ask(x, SYS_socket, 2, 10, 0x300), SECCOMP_ERRNO(EPERM));
+	assert_int_equal(ask(x, SYS_socket, 2, 1, 6), SECCOMP_ALLOW);
 	assert_int_equal(ask(x, SYS_socket, 16, 3, 0), SECCOMP_ALLOW);
 	assert_int_equal(ask(x, SYS_socket, 16, 3, 9), SECCOMP_ERRNO(EAFNOSUPPORT));
 	assert_int_equal(ask(x, SYS_socket, 40 | high, 1, 0), SECCOMP_ERRNO(EAFNOSUPPORT));
