@@ -181,7 +181,8 @@ int cmd_perform(const struct cmd *c, char **argv)
 		code = fflush(stdout) ? fault_exit_code(FAULT_SYSTEM) : 0;
 	} else {
 		r = run_parsed(&env, args, &f);
-		code = r >= 0 ? r : c->runs_program ? EXIT_OWN_FAILURE : fault_exit_code(f.kind);
+		code = r >= 0 ? r : c->runs_program && f.kind != FAULT_USAGE ? EXIT_OWN_FAILURE :
+						      fault_exit_code(f.kind);
 		if (r < 0)
 			report(c, &f, wants_json(c, args));
 	}

@@ -45,7 +45,7 @@ static void warn_unenforced(const struct store_session *s)
 	for (int i = 0; i < LIMIT_KINDS; i++)
 		if (s->spec.limits[i] && !strcmp(s->status.enforced_by[i], "none"))
 			fprintf(stderr, SBX_PROGRAM " create: the %s limit cannot be enforced here; "
-				"'sbx doctor' says why\n", limit_names[i]);
+				"see '" SBX_PROGRAM " doctor'\n", limit_names[i]);
 }
 
 static void print_session(const struct create_args *a, const struct store_session *s)

@@ -77,6 +77,8 @@ static int choose(const struct drive_args *a, const struct opt_words *w, struct 
 	if (a->input || a->tty)
 		return fault_set(f, FAULT_USAGE, 0, "-i and -t are for commands; code in a kept "
 			"interpreter has no standard input");
+	if (a->cpu_limit_ms != OPT_UNSET)
+		return fault_set(f, FAULT_USAGE, 0, "--cpu-time is for commands; --timeout ends a cell");
 	if (a->code) {
 		q->code = a->code;
 		q->n_code = strlen(a->code);
@@ -107,6 +109,9 @@ int drive_request(const struct drive_args *a, const struct opt_words *w, struct 
 {
 	struct exec_request q;
 
+	if (a->status_fd != OPT_UNSET && fcntl((int)a->status_fd, F_GETFD) < 0)
+		return fault_set(f, FAULT_USAGE, 0, "--status-fd: descriptor %d is not open",
+			(int)a->status_fd);
 	drive_defaults(a, &q);
 	int r = choose(a, w, own, &q, f);
 

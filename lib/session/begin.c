@@ -73,6 +73,7 @@ static void on_ready(struct super *s, const struct jail_event *ev)
 static void on_spare(struct super *s, struct jail_exec *x)
 {
 	s->spare_asked = false;
+	s->n_spare_failures = 0;
 	s->spare = x;
 	exec_start_waiting(s);
 }
@@ -136,7 +137,10 @@ static void on_jail(void *owner, short revents)
 			cgroup_child_remove(s->cgroup, ev.number);
 			break;
 		case JAIL_EVENT_FAILED:
-			s->fault = ev.fault;
+			if (ev.number)
+				super_spare_failed(s, ev.number, &ev.fault);
+			else
+				s->fault = ev.fault;
 			break;
 		case JAIL_EVENT_DEAD:
 			on_dead(s);

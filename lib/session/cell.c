@@ -148,8 +148,9 @@ void cell_done(struct context *c, const char *status, int code)
 	context_drain(c);
 	e->has_answer = true;
 	if (e->stage != STOP_NOT) {
-		/* The limit fired: what the cell started goes with it, its variables stay. */
-		jail_exec_kill_since(c->x, e->begin_ticks);
+		/* The limit fired: what the cell started goes with it, its variables stay. Start
+		 * times are in hundredths of a second: what began in the cell's first is its own. */
+		jail_exec_kill_since(c->x, e->begin_ticks - 1);
 	} else {
 		e->exit_code = code;
 		e->reason = REASON_EXIT;

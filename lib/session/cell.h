@@ -23,6 +23,7 @@ struct context {
 	bool wanted_fresh;              /* it is being killed because a clean one is wanted */
 	char lost_why[120];             /* how the last one died; "": nothing was lost */
 	uint64_t oom_seen;              /* kills in its memory group so far */
+	int64_t kill_ms;                /* it hung up: when it is killed; 0: it did not */
 	size_t n_answer;                /* [bytes] of answers in this cell */
 };
 

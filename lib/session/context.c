@@ -19,6 +19,9 @@
 
 enum { BACKGROUND_BYTES = 4096 };
 
+/* [ms] An interpreter that closed its answers and is still there is of no use. */
+enum { HANG_UP_MS = 200 };
+
 static const struct {
 	const char *language, *driver;
 } drivers[] = {
@@ -142,6 +145,7 @@ static void close_context(struct context *c)
 	c->phase = CONTEXT_DEAD;
 	c->leader = 0;
 	c->oom_seen = 0;
+	c->kill_ms = 0;
 }
 
 static void describe_end(int status, char *buf, size_t room)
@@ -284,7 +288,8 @@ static void on_answer(void *owner, short revents)
 		if (c->phase == CONTEXT_DEAD)
 			return;
 		loop_remove(&c->s->loop, &c->answer);
-		cell_kill(c);
+		/* Mostly it is ending by itself, and how is worth knowing. */
+		c->kill_ms = super_now_ms() + (n == 0 ? HANG_UP_MS : 0);
 	}
 }
 

@@ -150,11 +150,20 @@ static void check_exec(struct exec *e, int64_t now)
 		check_memory(e, now);
 }
 
+/* Something of the inside can write right now. */
+static bool is_running(const struct super *s)
+{
+	for (const struct exec *e = s->execs; e; e = e->next)
+		if (e->phase == PHASE_RUNNING)
+			return true;
+	return false;
+}
+
 static void check_disk(struct super *s, int64_t now)
 {
 	uint64_t used = 0;
 
-	if (!super_is_busy(s) || watch_disk_step(&s->disk, s->changes, s->up_fd, now, &used) != WATCH_OVER)
+	if (!is_running(s) || watch_disk_step(&s->disk, s->changes, s->up_fd, now, &used) != WATCH_OVER)
 		return;
 	for (struct exec *e = s->execs, *next; e; e = next) {
 		next = e->next;
@@ -179,6 +188,13 @@ void limit_step(struct super *s)
 		if (e->phase != PHASE_ENDED)
 			check_exec(e, now);
 	}
+	for (size_t i = 0; i < CONTEXTS_MAX; i++) {
+		struct context *c = &s->contexts[i];
+		if (c->kill_ms && now >= c->kill_ms) {
+			c->kill_ms = 0;
+			cell_kill(c);
+		}
+	}
 	check_disk(s, now);
 }
 
@@ -202,7 +218,9 @@ int64_t limit_next_ms(struct super *s)
 		if (e->phase == PHASE_RUNNING && is_polled(s))
 			sooner(&at, e->poll_ms);
 	}
-	if (super_is_busy(s))
+	for (size_t i = 0; i < CONTEXTS_MAX; i++)
+		sooner(&at, s->contexts[i].kill_ms);
+	if (is_running(s))
 		sooner(&at, watch_disk_next_ms(&s->disk));
 	return at;
 }

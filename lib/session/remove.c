@@ -79,8 +79,7 @@ static int ask_to_stop(struct store_session *s, int conn, enum wire_stop how, st
 	return take_lock(s, done ? GONE_MS : STOP_MS, f);
 }
 
-static int note_in_journal(struct store_session *s, enum event_type type, const char *reason,
-	struct fault *f)
+int start_note(struct store_session *s, enum event_type type, const char *reason, struct fault *f)
 {
 	struct journal j = { 0 };
 	auto_fd int dir = -1;
@@ -154,7 +153,7 @@ int session_stop(struct store_session *s, bool for_good, struct fault *f)
 	s->status.cgroup[0] = 0;
 	for (uint32_t i = 0; i < s->status.n_contexts; i++)
 		s->status.contexts[i].alive = false;
-	r = note_in_journal(s, EVENT_SESSION_STOPPED, "asked", f);
+	r = start_note(s, EVENT_SESSION_STOPPED, "asked", f);
 	if (!r)
 		r = store_status_write(s, f);
 	if (!r)
@@ -170,7 +169,7 @@ int session_remove(struct store_session *s, struct fault *f)
 	if (r < 0)
 		return r;
 	/* A follower sees the last event, then the directory goes. */
-	note_in_journal(s, EVENT_SESSION_DESTROYED, "asked", &other);
+	start_note(s, EVENT_SESSION_DESTROYED, "asked", &other);
 	return store_session_remove(s, f);
 }
 

@@ -344,6 +344,9 @@ void result_message(const struct exec *e, char *buf, size_t room)
 	default:
 		break;
 	}
+	if (!buf[0] && !strcmp(e->interpreter, "restarted"))
+		snprintf(buf, room, "the interpreter was started again; variables of earlier cells are "
+			"gone");
 	if (!buf[0] && e->state_gone)
 		snprintf(buf, room, "the interpreter died; its variables are gone");
 }

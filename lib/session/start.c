@@ -59,6 +59,32 @@ static int try_connect(const struct store_session *s)
 	return take_fd(&fd);
 }
 
+/* A dormant session has no process that could see that its idle time is over, so whoever
+ * touches it does. What ended without order does not know when it was used last. */
+static bool has_idled(const struct store_session *s)
+{
+	const struct session_status *st = &s->status;
+	int64_t limit_us = (int64_t)s->spec.idle_timeout_ms * 1000;
+
+	return limit_us && st->state == STATE_READY && !st->pid && st->last_used_us &&
+		clock_wall_us() - st->last_used_us >= limit_us;
+}
+
+static int end_idle(struct store_session *s, struct fault *f)
+{
+	bool task = s->spec.class == CLASS_TASK;
+	struct fault other;
+
+	if (task) {
+		store_session_remove(s, &other);
+		return fault_set(f, FAULT_NOT_FOUND, 0, "session '%s' has ended: a task that idles is "
+			"removed; create a new one", s->spec.name[0] ? s->spec.name : s->spec.id);
+	}
+	s->status.state = STATE_STOPPED;
+	start_note(s, EVENT_SESSION_STOPPED, "idle_timeout", &other);
+	return store_status_write(s, f);
+}
+
 static int refuse_state(const struct store_session *s, struct fault *f)
 {
 	const char *name = s->spec.name[0] ? s->spec.name : s->spec.id;
@@ -183,7 +209,10 @@ static int connect_or_start(struct store_session *s, bool stopped_too, int *ret_
 		if (r == 0) {
 			if (stopped_too && s->status.state == STATE_STOPPED)
 				s->status.state = STATE_READY;
-			r = refuse_state(s, f);
+			else if (has_idled(s))
+				r = end_idle(s, f);
+			if (!r)
+				r = refuse_state(s, f);
 			if (!r)
 				r = wait_for_old_init(s, f);
 			return r < 0 ? r : start_supervisor(s, ret_conn, f);

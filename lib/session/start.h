@@ -5,6 +5,7 @@
 #include <sys/types.h>
 #include <sys/un.h>
 
+#include "event/event.h"
 #include "jail/jail.h"
 #include "store/store.h"
 
@@ -18,6 +19,10 @@ uint64_t start_ticks(pid_t pid);
 
 /* Runs in the forked child until the session has no need of it. The session's lock is held. */
 void super_main(struct store *st, struct store_session *session, int conn);
+
+/* Appends an event with a reason to the journal of a session whose lock is held and which has
+ * no supervisor. Faults: as of journal_open and event_end. */
+int start_note(struct store_session *s, enum event_type type, const char *reason, struct fault *f);
 
 enum { DRIVERS = 3 };
 

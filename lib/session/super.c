@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -27,6 +28,12 @@
 #include "session/super.h"
 #include "session/spec.h"
 #include "session/start.h"
+
+/* [ms] A spare that could not be made is tried again; so often while nothing runs. */
+enum { SPARE_RETRY_MS = 50, SPARE_TRIES = 20 };
+
+/* [ms] How often a session looks whether it is still there. */
+enum { LOOK_MS = 5 * 60 * 1000 };
 
 int64_t super_now_ms(void)
 {
@@ -89,6 +96,35 @@ void super_spare_wanted(struct super *s)
 		close(door);
 }
 
+/* Mostly the processes that run fill the limit, and it passes with them. When nothing runs
+ * that could end, waiting is of no use. */
+void super_spare_failed(struct super *s, uint32_t number, const struct fault *f)
+{
+	bool hopeless = ++s->n_spare_failures >= SPARE_TRIES;
+
+	cgroup_child_remove(s->cgroup, number);
+	s->spare_asked = false;
+	s->spare_retry_ms = super_now_ms() + SPARE_RETRY_MS;
+	for (struct exec *e = s->execs, *next; e; e = next) {
+		next = e->next;
+		if (e->phase == PHASE_RUNNING || e->phase == PHASE_STARTING)
+			return;
+	}
+	for (struct exec *e = s->execs, *next; hopeless && e; e = next) {
+		next = e->next;
+		if (e->phase == PHASE_QUEUED)
+			exec_fail(e, "process", f->sysno, f->text);
+	}
+}
+
+static void retry_spare(struct super *s)
+{
+	if (!s->spare_retry_ms || super_now_ms() < s->spare_retry_ms)
+		return;
+	s->spare_retry_ms = 0;
+	super_spare_wanted(s);
+}
+
 static void reply_stop(struct super *s)
 {
 	if (s->stop_conn)
@@ -116,6 +152,14 @@ static void finish(struct super *s)
 		super_save_status(s);
 }
 
+/* Somebody removed the home directory from under it. */
+static bool is_deleted(const struct super *s)
+{
+	struct stat st;
+
+	return fstat(s->session->dir, &st) == 0 && st.st_nlink == 0;
+}
+
 static void check_times(struct super *s)
 {
 	const struct session_spec *spec = &s->session->spec;
@@ -127,6 +171,11 @@ static void check_times(struct super *s)
 		super_journal(s, NULL);
 		super_stop(s, WIRE_STOP_DORMANT, NULL);
 		return;
+	}
+	if (now >= s->look_ms) {
+		s->look_ms = now + LOOK_MS;
+		if (is_deleted(s))
+			super_stop(s, WIRE_STOP_DORMANT, NULL);
 	}
 	if (super_is_busy(s) || s->conns)
 		s->idle_since_ms = now;
@@ -161,7 +210,7 @@ static int64_t next_wake(struct super *s)
 {
 	const struct session_spec *spec = &s->session->spec;
 	int64_t now = super_now_ms(), at = limit_next_ms(s);
-	int64_t due[3] = { s->expires_ms };
+	int64_t due[5] = { s->expires_ms, 0, 0, s->spare_retry_ms, s->look_ms };
 
 	if (!super_is_busy(s) && !s->conns) {
 		due[1] = spec->idle_timeout_ms ? s->idle_since_ms + (int64_t)spec->idle_timeout_ms : 0;
@@ -198,11 +247,38 @@ static void flush(struct super *s)
 	}
 }
 
+/* Somebody wants this process to go: it takes its jail and groups with it. */
+static void on_signal(void *owner, short revents)
+{
+	struct super *s = owner;
+	struct signalfd_siginfo info;
+
+	(void)revents;
+	if (read(s->signal_fd, &info, sizeof info) == sizeof info)
+		super_stop(s, WIRE_STOP_DORMANT, NULL);
+}
+
+static void listen_to_signals(struct super *s)
+{
+	sigset_t set;
+
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (s->signal_fd >= 0)
+		loop_add(&s->loop, &s->signals, s->signal_fd, POLLIN, on_signal, s);
+}
+
 static void run(struct super *s)
 {
 	while (exec_collect(s), !is_over(s)) {
 		/* Timers first: a step may have taken long. */
 		limit_step(s);
+		retry_spare(s);
 		check_times(s);
 		if (is_over(s))
 			break;
@@ -223,7 +299,7 @@ void super_main(struct store *st, struct store_session *session, int conn)
 	mallopt(M_TRIM_THRESHOLD, 4 * MIB);
 	mallopt(M_TOP_PAD, 512 * KIB);
 	title_set("sbx: %s supervisor", session->spec.id);
-	signal(SIGPIPE, SIG_IGN);
+	listen_to_signals(&s);
 	s.idle_since_ms = super_now_ms();
 	struct conn *c = conn >= 0 ? conn_new(&s, conn) : NULL;
 	if (begin(&s, &f) < 0) {

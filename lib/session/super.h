@@ -23,9 +23,12 @@ struct super {
 	int events_dir;
 	struct jail *jail;
 	struct jail_report report;
-	struct source jail_source, listen;
-	int listen_fd, fs_fd, up_fd, lower_fd, root_fd;
+	struct source jail_source, listen, signals;
+	int signal_fd, listen_fd, fs_fd, up_fd, lower_fd, root_fd;
 	struct jail_exec *spare;
+	int64_t look_ms;               /* when it looks whether its directory is still there */
+	int64_t spare_retry_ms;        /* the last one could not be made: when to try again */
+	uint32_t n_spare_failures;     /* in a row */
 	bool spare_asked, spare_grouped, ready, last_done;
 	struct cgroup *cgroup;
 	struct cgroup_limits cgroup_limits;
@@ -45,6 +48,7 @@ struct super {
 };
 
 void super_spare_wanted(struct super *s);
+void super_spare_failed(struct super *s, uint32_t number, const struct fault *f);
 int64_t super_now_ms(void);
 void super_journal(struct super *s, struct exec *e);   /* ends the event that was begun */
 struct text *super_event(struct super *s, enum event_type type, struct exec *e);
