@@ -1,10 +1,11 @@
 """Whom code inside can talk to (tests 44 to 51)."""
+import json
 import os
 import socket
 import subprocess
 
 import rig
-from rig import INSIDE, Try, check, test
+from rig import INSIDE, Lacks, Try, check, test
 
 NOWHERE = ('ENETUNREACH', 'ECONNREFUSED', 'EPERM', 'EACCES', 'EADDRNOTAVAIL', 'EHOSTUNREACH')
 
@@ -172,6 +173,93 @@ def no_sockets(r):
     with a, b:
         out = r.run([r.helper, 'fds'], pass_fds=[a.fileno()]).out
         check(b'socket:' in out, 'the control: %r' % out)
+
+
+# Writes to every pipe of the interpreter but its output: one of them is that of its answers.
+SAY = '''import fcntl, os
+def say(data):
+    said = 0
+    for name in os.listdir("/proc/self/fd"):
+        fd = int(name)
+        try:
+            if fd > 2 and os.readlink("/proc/self/fd/" + name).startswith("pipe:") and \\
+                    fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE == os.O_WRONLY:
+                os.write(fd, data)
+                said += 1
+        except OSError:
+            pass
+    if not said:
+        raise SystemError("no pipe")
+'''
+HOSTILE = [
+    ('garbage', 'say(os.urandom(300000))'),
+    ('no newline', 'say(b"x" * 20000000)'),
+    ('huge', 'say(b"result text/plain 18446744073709551615\\nx")'),
+    ('negative', 'say(b"result text/plain -1\\nx")'),
+    ('much', 'say(b"result text/plain 4000000000\\n" + b"x" * 200000000)'),
+    ('many', 'for i in range(20000): say(b"log info 1\\nx")'),
+    ('artifact', 'say(b"artifact text/plain 22\\n/../../../../etc/shadow"); say(b"artifact a/b 0\\n")'),
+    ('other done', 'say(b"done exec_other ok 0 0\\n")'),
+    ('ready again', 'say(b"ready 1 0\\n")'),
+    ('unknown', 'say(b"launch missiles 3\\nabc")'),
+    ('nul', 'say(b"done\\0 x 0\\n")'),
+    ('many words', 'say(b"result " + b"a " * 30000 + b"1\\nx")'),
+    ('json', 'say(b"result text/plain 12\\n\\",\\"status\\":\\"")'),
+    ('closed', 'os.closerange(3, 64)'),
+    ('dead', 'os.kill(os.getpid(), 9)'),
+]
+
+
+@test(51, '-', 'what an interpreter answers cannot hurt the supervisor')
+def hostile_answers(r):
+    if not os.path.exists('/usr/bin/python3'):
+        raise Lacks('no python3 to answer in the name of')
+    s = r.session()
+    s.alive('before')
+    first = rig.until(lambda: [p for p, w in rig.processes_of(s.id) if b'supervisor' in w], 3)
+    check(len(first) == 1, 'supervisors: %r' % first)
+    states = {}
+    for name, code in HOSTILE:
+        got = r.sbx('exec', s.id, '--json', '--fresh', '--lang', 'python', '--timeout', '5', '-c',
+                    SAY + code, ok=False, seconds=20)
+        check(got.out.startswith(b'{') and got.out.rstrip().endswith(b'}'), '%s: %r' % (name, got))
+        result = json.loads(got.out)
+        states[name] = result['status']
+        check('no pipe' not in str(result.get('error')), '%s: no pipe was found' % name)
+        check(b'root:' not in got.out, '%s: a file of the host came out' % name)
+        s.alive('after ' + name)
+        now = [p for p, w in rig.processes_of(s.id) if b'supervisor' in w]
+        check(now == first, '%s: another supervisor: %r, was %r' % (name, now, first))
+    with open('/proc/%d/status' % first[0]) as f:
+        peak = [int(x.split()[1]) for x in f if x.startswith('VmHWM')][0]
+    check(peak < 256 * 1024, 'the supervisor took %d KiB' % peak)
+    rig.say('peak of the supervisor: %d KiB; %r' % (peak, states))
+    check({states[n] for n in ('dead', 'garbage', 'huge')}.isdisjoint({'success', 'error'}),
+          'the control: it was not reached: %r' % states)
+    # Control: an honest cell has its result.
+    got = r.sbx('exec', s.id, '--fresh', '--lang', 'python', '-c', 'print("honest")')
+    check(got.out == b'honest\n', 'the control: %r' % got.out)
+
+
+@test(50, '-', 'locks of two sessions meet only on files of the host')
+def locks(r):
+    a, b = r.plain(), r.session()
+    a.sh('echo >/workspace/own; echo >/tmp/own')
+    b.sh('echo >/workspace/own; echo >/tmp/own')
+    for path in ('/workspace/own', '/tmp/own', '/usr/bin/env', '/etc/passwd'):
+        holder = r.start([r.bin, 'exec', a.id, '--timeout', '20', '--', 'flock', '-x', path, 'sh', '-c',
+                          'echo held; sleep 10'], stdout=subprocess.PIPE)
+        check(holder.stdout.readline() == b'held\n', 'no lock of ' + path)
+        meets = b.exec('flock', '-n', '-x', path, 'true', ok=False).code != 0
+        own = a.exec('flock', '-n', '-x', path, 'true', ok=False).code != 0
+        holder.kill()
+        holder.wait()
+        check(own, 'the control: it is not locked for the session itself: ' + path)
+        if path.startswith('/usr/'):
+            # Known, and the price of a shared /usr: two sessions can signal by it.
+            rig.say('%s: %s' % (path, 'seen by the other' if meets else 'not seen by the other'))
+        else:
+            check(not meets, 'the lock of %s is seen by another session' % path)
 
 
 if __name__ == '__main__':
