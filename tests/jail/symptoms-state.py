@@ -295,7 +295,7 @@ def request_id(k):
     eq(first.json, second.json, "results")
     eq(s.exec("--", "cat", "/workspace/log").out, "run\n")
     other = s.exec("--request-id", "r1", "--", "true")
-    other.refused(125, "request id", "another request")
+    other.refused(2, "request id", "another request")
     client = s.start("--json", "--request-id", "r2", "--", "sh", "-c", "sleep 0.5; echo run >>/workspace/log")
     check(until(lambda: s.events("execution_update")[-1]["status"] == "running"), "it did not start")
     joined = s.exec("--json", "--request-id", "r2", "--", "sh", "-c", "sleep 0.5; echo run >>/workspace/log")
