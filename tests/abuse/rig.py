@@ -125,6 +125,8 @@ class Rig:
     def __init__(self, mode, sbx, helper):
         self.mode = mode
         self.is_root = mode == 'root'
+        for path in (sbx, helper):
+            os.stat(path)
         self.dir = tempfile.mkdtemp(prefix='sbx-abuse.')
         os.chmod(self.dir, 0o755)
         self.bin = os.path.join(self.dir, 'sbx')
