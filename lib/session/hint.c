@@ -38,7 +38,11 @@ void result_hint(struct exec *e)
 
 	if (e->hint[0])
 		return;
-	if (e->state_gone) {
+	if (e->state_gone && e->status == EXEC_OOM) {
+		snprintf(e->hint, sizeof e->hint, "The interpreter ran out of memory and its variables are "
+			"gone: run the cells that define them again with less data at once, or create the "
+			"session with more memory.");
+	} else if (e->state_gone) {
 		snprintf(e->hint, sizeof e->hint, "The interpreter died and its variables are gone; "
 			"run the cells that define them again. Files are kept.");
 	} else if (lost_before) {

@@ -233,9 +233,11 @@ static void judge_memory(struct exec *e)
 	uint64_t kills = g->oom_kills;
 
 	kills -= e->oom_before < kills ? e->oom_before : kills;
-	if (!g->has_memory || !kills || e->stage != STOP_NOT)
+	if (!g->has_memory || !kills)
 		return;
-	bool died = !e->has_status || (WIFSIGNALED(e->wait_status) && WTERMSIG(e->wait_status) == SIGKILL);
+	/* What we ended ourselves did not die of it; a part of it may have. */
+	bool died = e->stage == STOP_NOT &&
+		(!e->has_status || (WIFSIGNALED(e->wait_status) && WTERMSIG(e->wait_status) == SIGKILL));
 	if (!died) {
 		exec_warn(e, "oom_child", "%llu of its processes died for lack of memory",
 			(unsigned long long)kills);
