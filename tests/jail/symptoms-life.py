@@ -1,0 +1,167 @@
+"""Idle, dormant, stopped, expired, removed: what other systems were reported to get wrong."""
+import os
+import time
+
+import kit
+from kit import check, eq, test, until
+
+
+@test("a running command is not idle [microsandbox#934, background-agents#1263]")
+def not_idle(k):
+    for options in (["--dormant-after", "0.3"], ["--idle-timeout", "0.3"],
+                    ["--class", "task", "--idle-timeout", "0.3"]):
+        s = k.session(*options)
+        result = s.run("sh", "-c", "sleep 1.2; echo over")
+        eq((result["status"], result["stdout"]), ("success", "over\n"), f"with {options}")
+
+
+@test("a running cell is not idle, and neither is a living interpreter dormant")
+def cell_not_idle(k):
+    s = k.session("--dormant-after", "0.3", runtime="python")
+    eq(s.cell("import time; time.sleep(1); x = 1")["status"], "success")
+    time.sleep(0.8)
+    eq(s.cell("x")["state"]["epoch"], 1, "epoch")
+
+
+@test("a dormant session has no process, and wakes on the same files")
+def dormant(k):
+    s = k.session("--dormant-after", "0.3")
+    s.sh("echo kept >f; echo t >/tmp/t; echo h >~/h")
+    s.asleep(5)
+    eq(s.processes(), {}, "processes")
+    eq(s.exec("--", "cat", "/workspace/f", "/tmp/t", "/home/sandbox/h").out, "kept\nt\nh\n")
+    eq([e["type"] for e in s.events("session_dormant")], ["session_dormant"], "events")
+
+
+@test("something in /dev/shm keeps a session awake: it is memory")
+def shared_memory(k):
+    s = k.session("--dormant-after", "0.3")
+    s.sh("echo kept >/dev/shm/f")
+    time.sleep(1.5)
+    eq(s.show()["status"], "live", "status")
+    eq(s.exec("--", "cat", "/dev/shm/f").out, "kept\n")
+
+
+@test("an idle task ends, an idle workspace stops and keeps its files [OpenSandbox#759]")
+def idle_timeout(k):
+    task = k.session("--class", "task", "--idle-timeout", "0.3")
+    check(until(lambda: not os.path.exists(task.path)), "the task is still there")
+    task.exec("--", "true").refused(125, task.id)
+    workspace = k.session("--class", "workspace", "--idle-timeout", "0.3")
+    workspace.sh("echo kept >f")
+    check(until(lambda: workspace.show()["status"] == "stopped"), "the workspace is not stopped")
+    eq(workspace.events("session_stopped")[0]["reason"], "idle_timeout")
+    workspace.exec("--", "true").refused(125, "stopped", "sbx start")
+    eq(workspace.sbx("start").code, 0, "start")
+    eq(workspace.exec("--", "cat", "/workspace/f").out, "kept\n")
+
+
+@test("a session whose lifetime is over refuses, and says why [enterprise_gateway#931]")
+def expired(k):
+    for dormancy in ("0.2", "0"):
+        s = k.session("--lifetime", "0.8", "--dormant-after", dormancy)
+        check(until(lambda s=s: s.show()["status"] == "expired"), "it does not expire")
+        s.exec("--", "true").refused(125, "lifetime")
+        check(until(lambda s=s: not s.processes()), "processes are left:", s.processes())
+
+
+@test("a lifetime ends what runs [daytona#2626]")
+def expired_running(k):
+    s = k.session("--lifetime", "0.8")
+    done = s.exec("--json", "--", "sleep", "300")
+    check(done.seconds < 5 * kit.SCALE, "it took", done.seconds)
+    eq(done.json["status"], "cancelled", "status")
+
+
+@test("a stopped session refuses with the way on, and starts on the same files")
+def stopped(k):
+    s = k.session()
+    s.sh("echo kept >f")
+    eq(s.sbx("stop").code, 0, "stop")
+    eq(s.processes(), {}, "processes")
+    s.exec("--", "true").refused(125, "stopped", f"sbx start {s.id}")
+    k.sbx("cp", f"{s.id}:/workspace/f", f"{k.scratch}/f").refused(6, "stopped")
+    eq(s.sbx("stop").code, 0, "a second stop")
+    eq(s.sbx("start").code, 0, "start")
+    eq(s.exec("--", "cat", "/workspace/f").out, "kept\n")
+
+
+@test("stopping ends what runs, and its client is told")
+def stop_running(k):
+    s = k.session()
+    client = s.start("--json", "--", "sleep", "300")
+    check(until(lambda: any("sleep" in t for t in s.processes().values())), "it did not start")
+    eq(s.sbx("stop").code, 0, "stop")
+    eq(client.wait(5).json["status"], "cancelled", "status")
+
+
+@test("removing ends what runs, and its client is told")
+def remove_running(k):
+    s = k.session()
+    client = s.start("--json", "--", "sleep", "300")
+    check(until(lambda: any("sleep" in t for t in s.processes().values())), "it did not start")
+    eq(s.sbx("rm").code, 0, "rm")
+    check(client.wait(5).code in (125, 130), "exit code of the client")
+    s.exec("--", "true").refused(125, s.id)
+    eq(k.stored(), [], "what is stored")
+
+
+@test("a removed session, and a name that never was, are told with the nearest name")
+def missing(k):
+    s = k.session("--name", "workshop")
+    k.sbx("exec", "workshp", "--", "true").refused(125, "workshp", "did you mean workshop?")
+    k.sbx("show", "workshp").refused(3, "workshp", "did you mean workshop?")
+    eq(k.sbx("exec", "workshop", "--", "true").code, 0, "by name")
+    eq(s.remove().code, 0)
+    k.sbx("exec", "workshop", "--", "true").refused(125, "workshop")
+    done = k.sbx("rm", "-f", "workshop")
+    eq((done.code, done.out, done.err), (0, "", ""), "rm -f of what is gone")
+
+
+@test("a name is taken once, and free again after rm")
+def taken(k):
+    s = k.session("--name", "one")
+    k.sbx("create", "-q", "--runtime", "shell", "--name", "one").refused(4, "one")
+    eq(len(k.stored("sessions")), 1, "sessions stored")
+    eq(s.remove().code, 0)
+    k.session("--name", "one").alive()
+
+
+@test("a damaged session is shown as such, refuses, and can be removed [docker/sbx-releases#353]")
+def damaged(k):
+    s = k.session()
+    eq(s.sbx("stop").code, 0)
+    for name, content in (("spec.json", "{"), ("status.json", "\0\1")):
+        with open(f"{s.path}/{name}", "w", encoding="utf-8") as f:
+            f.write(content)
+        listed = k.sbx("list", "--json").out
+        check('"damaged"' in listed, "list does not say so:", name, listed)
+        done = s.exec("--", "true")
+        check(done.code == 125 and done.err.count("\n") == 1, "exec:", done)
+    eq(s.remove().code, 0, "rm")
+    eq(k.stored(), [], "what is stored")
+
+
+@test("two clients that wake a session at once get one supervisor")
+def wake_twice(k):
+    s = k.session("--dormant-after", "0.2")
+    for _ in range(5):
+        s.asleep(5)
+        clients = [s.start("--", "echo", str(i)) for i in range(6)]
+        eq([c.wait(10).out for c in clients], [f"{i}\n" for i in range(6)])
+        eq(sum("supervisor" in t for t in s.processes().values()), 1, "supervisors")
+
+
+@test("run leaves nothing, whatever its program does")
+def run_leaves_nothing(k):
+    for script, code in (("exit 3", 3), ("kill -9 $$", 137), ("setsid sleep 300 & exit 0", 0), ("chmod 000 .", 0)):
+        eq(k.sbx("run", "--", "sh", "-c", script).code, code, script)
+        check(until(lambda: not k.stored()), "stored:", k.stored())
+    eq(k.sbx("run", "--timeout", "0.2", "--", "sleep", "300").code, 124)
+    eq(k.sbx("run", "--", "/nonexistent").code, 127)
+    eq(k.sbx("run", "-c", "print(6 * 7)").out, "42\n")
+    check(until(lambda: not k.stored()), "stored:", k.stored())
+
+
+if __name__ == "__main__":
+    raise SystemExit(kit.main())
