@@ -30,6 +30,7 @@ void limit_begin(struct exec *e)
 	e->begin_ticks = ticks_now();
 	e->deadline_ms = e->timeout_ms ? now + (int64_t)e->timeout_ms : 0;
 	e->poll_ms = now + MEMORY_FIRST_MS;
+	watch_disk_allow(&e->s->disk, changes_bytes(e->s->changes), changes_entries(e->s->changes));
 	watch_disk_begin(&e->s->disk, now);
 }
 

@@ -10,6 +10,9 @@
  * session fills. */
 enum { SUSPECT_SHARE = 3, REGULAR_SHARE = 50, REGULAR_MS = 2000 };
 
+/* [bytes] How much a session over its limit may grow in an execution that deletes. */
+enum { SLACK_BYTES = 1024 * 1024, SLACK_ENTRIES = 64 };
+
 void watch_disk_init(struct watch_disk *w, uint64_t limit_bytes)
 {
 	uint64_t entries = limit_bytes / WATCH_BYTES_PER_ENTRY;
@@ -40,6 +43,27 @@ void watch_disk_begin(struct watch_disk *w, int64_t now_ms)
 		w->next_ms = first;
 }
 
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+void watch_disk_allow(struct watch_disk *w, uint64_t bytes, uint64_t entries)
+{
+	/* Deleting takes a little room, too: a directory, the cache of an interpreter. */
+	w->old_bytes = bytes > w->limit_bytes ? bytes + SLACK_BYTES : 0;
+	w->old_entries = entries > w->limit_entries ? entries + SLACK_ENTRIES : 0;
+}
+
+/* What was deleted does not come back. */
+static void tighten(struct watch_disk *w)
+{
+	if (w->used_bytes + SLACK_BYTES < w->old_bytes)
+		w->old_bytes = w->used_bytes + SLACK_BYTES;
+	if (w->used_entries + SLACK_ENTRIES < w->old_entries)
+		w->old_entries = w->used_entries + SLACK_ENTRIES;
+}
+
 int64_t watch_disk_next_ms(const struct watch_disk *w)
 {
 	return w->limit_bytes ? w->next_ms : 0;
@@ -53,7 +77,9 @@ static int prove(struct watch_disk *w, struct changes *c, int up_fd, int64_t now
 	struct fault f;
 
 	(void)c;
-	int r = changes_measure_both(up_fd, w->limit_bytes, w->limit_entries, &bytes, &entries, &f);
+	uint64_t most_bytes = larger(w->limit_bytes, w->old_bytes);
+	uint64_t most_entries = larger(w->limit_entries, w->old_entries);
+	int r = changes_measure_both(up_fd, most_bytes, most_entries, &bytes, &entries, &f);
 	int64_t took = clock_now_ms() - start;
 	int64_t pause = REGULAR_SHARE * took;
 	w->proof_ms = now_ms + took + SUSPECT_SHARE * took;
@@ -68,9 +94,11 @@ static int prove(struct watch_disk *w, struct changes *c, int up_fd, int64_t now
 	/* From before the walk: what was written meanwhile is not counted twice, nor lost. */
 	w->free_bytes = (uint64_t)vfs->f_bfree * vfs->f_frsize;
 	w->free_entries = vfs->f_ffree;
-	w->over_entries = entries > w->limit_entries;
-	if (w->used_bytes <= w->limit_bytes && !w->over_entries)
+	w->over_entries = entries > most_entries;
+	if (w->used_bytes <= most_bytes && !w->over_entries) {
+		tighten(w);
 		return 0;
+	}
 	*ret_used = w->used_bytes;
 	return WATCH_OVER;
 }

@@ -28,6 +28,7 @@ enum { WATCH_OVER = 1 };
 struct watch_disk {
 	uint64_t limit_bytes;         /* [bytes] 0: none */
 	uint64_t limit_entries;
+	uint64_t old_bytes, old_entries; /* what was over the limit already may stay */
 	pid_t tree;                   /* may be set by the caller: files of these processes that
 	                                 are deleted but open count too; 0: no */
 	bool is_known;                /* the fields below are */
@@ -40,6 +41,10 @@ struct watch_disk {
 
 void watch_disk_init(struct watch_disk *w, uint64_t limit_bytes);
 void watch_disk_begin(struct watch_disk *w, int64_t now_ms);
+
+/* What is there when an execution begins: a session over its limit may delete, and must not
+ * be stopped while it does; only growth is a breach then. */
+void watch_disk_allow(struct watch_disk *w, uint64_t bytes, uint64_t entries);
 
 /*
  * watch_disk_step - looks whether a session is over its disk limit
