@@ -1,0 +1,186 @@
+"""Memory, processes, disk: what other systems were reported to get wrong."""
+import os
+
+import kit
+from kit import MIB, Lacks, check, eq, read, test
+
+EATER = "x = []\nwhile True: x.append(bytearray(8 << 20))"
+
+
+def enforced(s, limit):
+    return s.show()["limits"][limit]["enforced_by"]
+
+
+def of_cgroup(s, limit="memory"):
+    by = enforced(s, limit)
+    if not by.startswith("cgroup"):
+        raise Lacks(f"this user has no control group: {limit} is enforced by {by}")
+    return by
+
+
+@test("out of memory is said with limit and peak, and is not just 137 [daytona#4489, SandboxFusion#43]")
+def oom(k):
+    s = k.session("--memory", "96Mi")
+    by = of_cgroup(s)
+    for result in (s.run("python3", "-c", EATER), s.cell(EATER, "--lang", "python")):
+        eq((result["status"], result["reason"]["kind"], result["exit_code"]), ("oom", "oom", 137))
+        eq((result["reason"]["limit"], result["reason"]["enforced_by"]), (96 * MIB, by), "reason")
+        check(64 * MIB < result["reason"]["peak"] <= 97 * MIB, "peak:", result["reason"])
+        check("memory" in result["hint"], "hint:", result["hint"])
+    s.exec("--", "python3", "-c", EATER).refused(137, "memory", "96 MiB")
+    s.alive()
+
+
+@test("a child that dies for lack of memory is told, and the program's own exit code stays")
+def oom_child(k):
+    s = k.session("--memory", "96Mi")
+    of_cgroup(s)
+    result = s.sh("python3 -c 'x = []\nwhile True: x.append(bytearray(8 << 20))'; exit 5")
+    eq((result["status"], result["exit_code"]), ("error", 5))
+    eq([w["kind"] for w in result["warnings"] if w["kind"] == "oom_child"], ["oom_child"], "warnings")
+
+
+@test("without a control group a MemoryError is told as near the limit [agent-os#2372]", modes=("user",))
+def memory_error(k):
+    s = k.session("--memory", "96Mi")
+    if enforced(s, "memory").startswith("cgroup"):
+        raise Lacks("this user has a control group")
+    eq(enforced(s, "memory"), "rlimit", "enforced_by")
+    for result in (s.run("python3", "-c", EATER), s.cell(EATER, "--lang", "python")):
+        check(result["status"] in ("error", "oom"), "status:", result)
+        if result["status"] == "error":
+            check(any(w["kind"] == "near_limit" and "memory" in w["message"] for w in result["warnings"]),
+                  "no warning:", result["warnings"])
+    s.alive()
+
+
+@test("many small processes together do not pass the memory limit")
+def memory_of_many(k):
+    s = k.session("--memory", "128Mi")
+    child = "x = bytearray(40 << 20)\nimport time\nfor i in range(0, len(x), 4096): x[i] = 1\ntime.sleep(30)"
+    script = f"for i in 1 2 3 4 5 6; do python3 -c '{child}' & done; wait"
+    result = s.sh(script, options=["--timeout", "5"])
+    told = result["status"] == "oom" or any(w["kind"] == "oom_child" for w in result["warnings"])
+    check(told, "it was let pass:", result)
+    check(result["usage"]["memory_peak_bytes"] < 400 * MIB, "peak:", result["usage"])
+    s.alive()
+
+
+@test("a fork bomb is capped, ends on time, and the session is usable again [piston#535]")
+def fork_bomb(k):
+    s = k.session("--pids", "64")
+    done = s.exec("--json", "--timeout", "2", "--", "bash", "-c", "f() { f | f & }; f; sleep 300")
+    check(done.seconds < 6 * kit.SCALE, "it took", done.seconds)
+    check(done.json["status"] in ("timeout", "error"), "status:", done)
+    left = [t for t in s.processes().values() if not t.startswith("sbx")]
+    eq(left, [], "still alive")
+    if enforced(s, "pids").startswith("cgroup"):
+        check(done.json["usage"]["pids_peak"] <= 64, "usage:", done.json["usage"])
+    s.alive()
+    s.alive()
+
+
+@test("600 orphans leave no zombie [docker/sbx-releases#82, hermes-agent#6910]")
+def orphans(k):
+    s = k.session("--pids", "1024")
+    code = """import os, time
+for i in range(600):
+    if os.fork() == 0:
+        if os.fork() == 0:
+            os._exit(0)
+        os._exit(0)
+    os.wait()
+end = time.time() + 5
+while True:
+    states = []
+    for p in filter(str.isdigit, os.listdir('/proc')):
+        try: states.append(open(f'/proc/{p}/stat').read().rsplit(')', 1)[1].split()[0])
+        except OSError: pass
+    if 'Z' not in states or time.time() > end: break
+    time.sleep(0.02)
+print(states.count('Z'), len(states) < 10)"""
+    eq(s.exec("--", "python3", "-c", code).out, "0 True\n", "zombies seen by a command")
+    eq(s.cell(code, "--lang", "python")["stdout"], "0 True\n", "zombies seen by a cell")
+    zombies = [p for p in s.processes() if ") Z " in read(f"/proc/{p}/stat")]
+    eq(zombies, [], "zombies of the session")
+
+
+@test("the disk limit ends what fills it, and deleting makes room again [FastGPT#6439]")
+def disk(k):
+    s = k.session("--disk", "64Mi")
+    by = enforced(s, "disk")
+    result = s.sh("dd if=/dev/zero bs=1M count=40 of=a 2>/dev/null; dd if=/dev/zero bs=1M count=400 of=b; sleep 300",
+                  options=["--timeout", "20"])
+    eq((result["status"], result["reason"]["kind"], result["reason"]["limit"]), ("limit", "disk", 64 * MIB))
+    check(result["reason"]["enforced_by"] in (by, "rlimit"), "enforced_by:", result["reason"])
+    check("--disk" in result["hint"], "hint:", result["hint"])
+    check(result["usage"]["disk_bytes"] < 512 * MIB, "usage:", result["usage"])
+    more = s.sh("dd if=/dev/zero bs=1M count=20 of=c; sleep 300", options=["--timeout", "20"])
+    eq(more["status"], "limit", "growing further")
+    eq(s.sh("sleep 0.5; rm -f a b c")["status"], "success", "the removal, which takes its time")
+    eq(s.sh("dd if=/dev/zero bs=1M count=40 of=a 2>/dev/null")["status"], "success", "afterwards")
+
+
+@test("one file that is too long, and sparse files, are seen for what they are")
+def long_file(k):
+    s = k.session("--disk", "32Mi")
+    result = s.sh("exec dd if=/dev/zero bs=1M count=100 of=a", options=["--timeout", "20"])
+    eq((result["status"], result["reason"]["kind"]), ("limit", "disk"))
+    s.sh("rm -f a")
+    eq(s.sh("truncate -s 30M sparse && sleep 0.3")["status"], "success", "a file without blocks")
+    check(s.run("true")["usage"]["disk_bytes"] < MIB, "blocks that are not there are counted")
+
+
+@test("overwriting is no growth [FastGPT#6439]")
+def overwriting(k):
+    s = k.session("--disk", "64Mi")
+    result = s.sh("for i in 1 2 3 4 5; do dd if=/dev/zero bs=1M count=30 of=a conv=notrunc 2>/dev/null; done")
+    eq(result["status"], "success", result)
+    check(28 * MIB < result["usage"]["disk_bytes"] < 34 * MIB, "usage:", result["usage"])
+
+
+@test("near a limit there is a warning, and one event")
+def warning(k):
+    s = k.session("--disk", "64Mi")
+    for _ in range(2):
+        result = s.sh("dd if=/dev/zero bs=1M count=55 of=a conv=notrunc 2>/dev/null")
+        check(any(w["kind"] == "near_limit" and "disk" in w["message"] for w in result["warnings"]), "none:", result)
+    eq(len(s.events("quota_warning")), 1, "quota_warning events")
+
+
+@test("--require refuses what cannot be enforced, and leaves nothing [n8n-sandbox#45]", modes=("user",))
+def require(k):
+    s = k.session()
+    if enforced(s, "cpu") != "none":
+        raise Lacks("this user has a control group")
+    done = k.sbx("create", "--runtime", "shell", "--require", "cpu")
+    done.refused(5, "cpu", "cannot be enforced")
+    eq(k.stored(), [f"sessions/{s.id}"], "what is stored")
+
+
+@test("a full disk is said, and the session works again when there is room", modes=("root",))
+def full_disk(k):
+    home = f"{k.dir}/small"
+    os.mkdir(home)
+    script = """set -u
+    mount -t tmpfs -o size=24m,mode=700 tmpfs "$1"
+    export SBX_HOME="$1"
+    S=$("$0" create -q --runtime shell) || exit 9
+    trap '"$0" rm -f "$S"; umount -l "$1"' EXIT
+    "$0" exec "$S" -- sh -c 'cat /dev/zero >fill' >/dev/null 2>&1
+    # What sbx itself still has in reserve is taken, too.
+    cat /dev/zero >"$1/rest" 2>/dev/null
+    "$0" exec "$S" --json -- echo full; echo "code $?"
+    "$0" create -q --runtime shell; echo "create $?"
+    rm "$1/rest"
+    "$0" exec "$S" -- rm fill
+    "$0" exec "$S" -- echo room"""
+    done = k.command(["unshare", "-m", "sh", "-c", script, k.program, home], seconds=60)
+    os.rmdir(home)
+    check(done.out.endswith("room\n"), "it does not work again:", done)
+    check("No space left" in done.out + done.err or "ENOSPC" in done.out + done.err, "the cause is not said:", done)
+    check("create 0" not in done.out, "a session was made on a full disk:", done)
+
+
+if __name__ == "__main__":
+    raise SystemExit(kit.main())
