@@ -71,6 +71,8 @@ void cell_begin(struct exec *e)
 	struct context *c = context_find(s, language, name);
 	if (!c)
 		c = context_make(s, language, name);
+	if (!c && context_is_room_coming(s))
+		return; /* it stays queued */
 	if (!c) {
 		exec_fail(e, "context", 0, "the session has 16 contexts; remove one with "
 			"'sbx context rm'");
@@ -222,5 +224,6 @@ void cell_context_remove(struct super *s, struct conn *conn, struct msg *m)
 		c->wanted_fresh = true;
 		cell_kill(c);
 	}
+	c->lost_why[0] = 0;
 	conn_done(conn, NULL);
 }

@@ -31,6 +31,7 @@ struct context {
 const char *context_own_language(const struct super *s);
 struct context *context_find(struct super *s, const char *language, const char *name);
 struct context *context_make(struct super *s, const char *language, const char *name);
+bool context_is_room_coming(const struct super *s);
 struct context_state *context_state(struct context *c);
 const char *context_driver(const char *language);
 void context_drain(struct context *c);

@@ -52,17 +52,46 @@ struct context *context_find(struct super *s, const char *language, const char *
 	return NULL;
 }
 
-struct context *context_make(struct super *s, const char *language, const char *name)
+/* A place that was never used, else that of one that is dead and of which there is nothing
+ * left to say: it was removed, or an earlier supervisor has told that it was lost. */
+static struct context *find_room(struct super *s)
 {
 	struct session_status *st = &s->session->status;
 
-	if (st->n_contexts == CONTEXTS_MAX)
+	if (st->n_contexts < CONTEXTS_MAX)
+		return &s->contexts[st->n_contexts++];
+	for (size_t i = 0; i < CONTEXTS_MAX; i++)
+		if (s->contexts[i].phase == CONTEXT_DEAD && !s->contexts[i].lost_why[0])
+			return &s->contexts[i];
+	return NULL;
+}
+
+struct context *context_make(struct super *s, const char *language, const char *name)
+{
+	const struct session_status *st = &s->session->status;
+	struct context *c = find_room(s);
+	uint32_t epoch = 0;
+
+	if (!c)
 		return NULL;
-	struct context_state *state = &st->contexts[st->n_contexts];
-	*state = (struct context_state){ 0 };
+	c->s = s;
+	struct context_state *state = context_state(c);
+	/* The name may have been here before: its new interpreter must not pass for the old one. */
+	for (uint32_t i = 0; state->name[0] && i < st->n_contexts; i++)
+		if (st->contexts[i].epoch > epoch)
+			epoch = st->contexts[i].epoch;
+	*state = (struct context_state){ .epoch = epoch };
 	snprintf(state->name, sizeof state->name, "%s", name);
 	snprintf(state->language, sizeof state->language, "%s", language);
-	return &s->contexts[st->n_contexts++];
+	return c;
+}
+
+bool context_is_room_coming(const struct super *s)
+{
+	for (size_t i = 0; i < CONTEXTS_MAX; i++)
+		if (s->contexts[i].phase != CONTEXT_DEAD && s->contexts[i].wanted_fresh)
+			return true;
+	return false;
 }
 
 struct context_state *context_state(struct context *c)

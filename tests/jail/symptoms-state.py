@@ -179,6 +179,13 @@ def context_cap(k):
     check("16 contexts" in refused["warnings"][0]["message"], "it is not said:", refused)
     s.alive()
     eq(text(s.cell("echo here", "--context", "c15")), "here")
+    k.sbx("context", "rm", s.id, "c3")
+    ok(s.cell("y=1", "--context", "one-more"))
+    eq(s.cell(":", "--context", "and-one")["status"], "setup_failed", "without a second rm")
+    k.sbx("context", "rm", s.id, "one-more")
+    again = ok(s.cell("echo .$y.", "--context", "c3"))
+    eq(text(again), "..", "a new one")
+    check(again["state"]["epoch"] > 1, "it passes for the old one:", again["state"])
 
 
 @test("--env and --workdir hold for one execution only [daytona#2605, #3277]")
