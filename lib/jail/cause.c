@@ -48,6 +48,13 @@ static const char *find(const struct fault *f)
 	return NULL;
 }
 
+/* What is switched off is refused and not used up, though errno is ENOSPC. */
+static enum fault_kind kind_of(const struct fault *f)
+{
+	return f->kind == FAULT_LIMIT && sysctl_is("/proc/sys/user/max_user_namespaces", '0') ?
+		FAULT_DENIED : f->kind;
+}
+
 int cause_explain(struct fault *f)
 {
 	char was[sizeof f->text];
@@ -60,7 +67,7 @@ int cause_explain(struct fault *f)
 		return -(int)f->kind;
 	strcpy(was, f->text);
 	int sysno = f->sysno;
-	fault_set(f, f->kind, 0, "%.100s (%s)", was, cause);
+	fault_set(f, kind_of(f), 0, "%.100s (%s)", was, cause);
 	f->sysno = sysno;
 	return -(int)f->kind;
 }

@@ -185,7 +185,8 @@ int jail_start(const struct jail_spec *s, struct jail **ret, struct fault *f)
 
 	/* A single map would give the payload the caller's own id, and here that is root. */
 	if (!s->id_base && !geteuid())
-		return fault_set(f, FAULT_DENIED, 0, "root must give a jail a block of ids");
+		return fault_set(f, FAULT_DENIED, 0, "root of a user namespace without a block "
+			"of ids cannot make a jail; run it as an ordinary user");
 	struct jail *j = mem_new(struct jail);
 	j->pidfd = j->sock = -1;
 	j->id_base = s->id_base;
