@@ -96,6 +96,14 @@ void super_spare_wanted(struct super *s)
 		close(door);
 }
 
+void super_spare_lost(struct super *s, uint32_t number)
+{
+	if (!s->spare || jail_exec_number(s->spare) != number)
+		return;
+	s->spare = jail_exec_free(s->spare);
+	super_spare_wanted(s);
+}
+
 /* Mostly the processes that run fill the limit, and it passes with them. When nothing runs
  * that could end, waiting is of no use. */
 void super_spare_failed(struct super *s, uint32_t number, const struct fault *f)
@@ -307,8 +315,11 @@ void super_main(struct store *st, struct store_session *session, int conn)
 			conn_fault(c, &f);
 		s.ending = true;
 		flush(&s);
-		/* The status stays as it was: what could not start is dormant. */
+		/* The status stays as it was: what could not start is dormant. A one-off session
+		 * is of no use to anybody any more. */
 		finish(&s);
+		if (session->spec.class == CLASS_EPHEMERAL)
+			store_session_remove(session, &f);
 		return;
 	}
 	run(&s);
