@@ -50,10 +50,15 @@ int fault_wrap(struct fault *f, const char *format, ...)
 	return -(int)f->kind;
 }
 
+/* Source: MAX_ERRNO of Linux. */
+enum { SYSNO_MAX = 4095 };
+
 int fault_import(struct fault *f)
 {
 	if (f->kind <= FAULT_NONE || f->kind >= FAULT_MAX)
 		f->kind = FAULT_BUG;
+	if (f->sysno < 0 || f->sysno > SYSNO_MAX)
+		f->sysno = 0;
 	f->file = NULL;
 	f->line = 0;
 	f->text[sizeof f->text - 1] = 0;

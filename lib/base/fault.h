@@ -46,8 +46,8 @@ int fault_wrap(struct fault *f, const char *format, ...)
  * fault_import - takes over a struct that another process sent
  * @f:    what arrived; every field is untrusted
  *
- * The kind is range-checked, the text is cut and made printable, file and line are
- * dropped.
+ * The kind is range-checked, the text is cut and made printable, an errno that no kernel
+ * has, file and line are dropped.
  *
  * Returns: -f->kind; FAULT_BUG stands for a kind that does not exist.
  */

@@ -39,6 +39,13 @@ void frame_put_strings(struct text *t, char *const *list)
 		frame_put_string(t, list[i]);
 }
 
+void frame_put_fault(struct text *t, const struct fault *f)
+{
+	frame_put_u32(t, f->kind);
+	frame_put_u32(t, (uint32_t)f->sysno);
+	frame_put_string(t, f->text);
+}
+
 static const unsigned char *take(struct frame *r, size_t n)
 {
 	if (r->bad || r->n < n) {
@@ -100,6 +107,16 @@ char **frame_get_strings(struct frame *r, size_t max)
 	for (size_t i = 0; i < n; i++)
 		list[i] = (char *)frame_get_string(r);
 	return list;
+}
+
+struct fault frame_get_fault(struct frame *r)
+{
+	struct fault f = { .kind = (enum fault_kind)frame_get_u32(r) };
+
+	f.sysno = (int)frame_get_u32(r);
+	strncat(f.text, frame_get_string(r), sizeof f.text - 1);
+	fault_import(&f);
+	return f;
 }
 
 bool frame_is_done(const struct frame *r)

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/fault.h"
 #include "base/text.h"
 
 struct frame {
@@ -29,6 +30,7 @@ void frame_put_u64(struct text *t, uint64_t v);
 void frame_put_bytes(struct text *t, const void *p, size_t n);
 void frame_put_string(struct text *t, const char *s); /* with its NUL; NULL is written as "" */
 void frame_put_strings(struct text *t, char *const *list); /* NULL-terminated; NULL: none */
+void frame_put_fault(struct text *t, const struct fault *f); /* kind, errno, text */
 
 uint32_t frame_get_u32(struct frame *r);
 uint64_t frame_get_u64(struct frame *r);
@@ -40,6 +42,9 @@ const char *frame_get_string(struct frame *r);
 /* A new array of pointers into the message, NULL-terminated; the caller frees the array.
  * At most max strings, else bad (and an empty array). */
 char **frame_get_strings(struct frame *r, size_t max);
+
+/* What frame_put_fault wrote, through fault_import. A BUG when bad. */
+struct fault frame_get_fault(struct frame *r);
 
 /* Everything was read and nothing was missing. */
 bool frame_is_done(const struct frame *r);

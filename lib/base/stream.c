@@ -68,9 +68,7 @@ void stream_put_fault(struct text *t, const struct fault *f)
 {
 	size_t body = record_begin(t, STREAM_FAULT);
 
-	frame_put_u32(t, f->kind);
-	frame_put_u32(t, (uint32_t)f->sysno);
-	frame_put_string(t, f->text);
+	frame_put_fault(t, f);
 	record_end(t, body);
 }
 
@@ -144,14 +142,8 @@ static int read_data(struct stream_reader *r, const struct frame *b, struct stre
 
 static int read_fault(struct frame *b, struct stream_item *ret, struct fault *f)
 {
-	ret->fault = (struct fault){ .kind = (enum fault_kind)frame_get_u32(b) };
-	ret->fault.sysno = (int)frame_get_u32(b);
-	ret->text = frame_get_string(b);
-	if (!frame_is_done(b))
-		return bad(f, "a failure is damaged");
-	strncat(ret->fault.text, ret->text, sizeof ret->fault.text - 1);
-	fault_import(&ret->fault);
-	return 1;
+	ret->fault = frame_get_fault(b);
+	return frame_is_done(b) ? 1 : bad(f, "a failure is damaged");
 }
 
 static int read_record(struct stream_reader *r, struct frame *b, struct stream_item *ret,

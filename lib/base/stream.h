@@ -29,7 +29,7 @@ enum stream_kind {
 	STREAM_DATA,
 	STREAM_SKIPPED, /* path: was left out; text: why */
 	STREAM_END,
-	STREAM_FAULT,   /* it failed; text: why */
+	STREAM_FAULT,   /* it failed; fault: why */
 };
 
 struct stream_entry {
@@ -48,6 +48,8 @@ void stream_put_entry(struct text *t, const struct stream_entry *e);
 void stream_put_data(struct text *t, const void *p, size_t n); /* any n; many records */
 void stream_put_skipped(struct text *t, const char *path, const char *why);
 void stream_put_end(struct text *t);
+
+/* Instead of the end: why it failed. */
 void stream_put_fault(struct text *t, const struct fault *f);
 
 /* Relative, no "", "." or ".." in it, no name longer than 255 bytes, shorter than PATH_MAX. "."
@@ -63,7 +65,7 @@ struct stream_reader {
 
 struct stream_item {
 	struct stream_entry entry; /* .kind of every item; strings valid until the next call */
-	const char *text;          /* STREAM_SKIPPED, STREAM_FAULT */
+	const char *text;          /* STREAM_SKIPPED */
 	const void *data;          /* STREAM_DATA: entry.n bytes */
 	struct fault fault;        /* STREAM_FAULT */
 };

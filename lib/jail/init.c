@@ -53,9 +53,7 @@ static void say_failed(struct init *x, uint32_t number, const struct fault *f)
 	auto_text struct text t = { 0 };
 
 	frame_put_u32(&t, number);
-	frame_put_u32(&t, f->kind);
-	frame_put_u32(&t, (uint32_t)f->sysno);
-	frame_put_string(&t, f->text);
+	frame_put_fault(&t, f);
 	msg_send(x->sock, WIRE_FAILED, t.data, t.n, NULL, 0);
 }
 

@@ -153,10 +153,10 @@ static int read_reaped(struct frame *r, struct jail_event *e, struct fault *f)
 
 static int read_failed(struct jail *j, struct frame *r, struct jail_event *e, struct fault *f)
 {
-	uint32_t number = frame_get_u32(r), kind = frame_get_u32(r), sysno = frame_get_u32(r);
-	const char *text = frame_get_string(r);
+	uint32_t number = frame_get_u32(r);
 	int i = number ? find_pending(j, number) : -1;
 
+	e->fault = frame_get_fault(r);
 	if (!frame_is_done(r) || (number && i < 0))
 		return bad(f, "failed");
 	if (i >= 0) {
@@ -164,10 +164,6 @@ static int read_failed(struct jail *j, struct frame *r, struct jail_event *e, st
 		drop_fd(&j->pending[i].sock);
 	}
 	e->number = number;
-	e->fault = (struct fault){ .kind = kind < FAULT_MAX ? kind : FAULT_BUG,
-		.sysno = sysno < 4096 ? (int)sysno : 0 };
-	strncpy(e->fault.text, text, sizeof e->fault.text - 1);
-	fault_import(&e->fault);
 	if (!j->ready)
 		cause_explain(&e->fault);
 	e->kind = JAIL_EVENT_FAILED;

@@ -15,7 +15,7 @@ enum wire_type {
 	WIRE_READY,      /* u32 × 7 of the report, string fallbacks; descriptor: the root */
 	WIRE_SPARED,     /* u32 number; descriptor: its pidfd */
 	WIRE_REAPED,     /* u32 number, u64 cpu_us, u64 max_rss_bytes */
-	WIRE_FAILED,     /* u32 number of the spare or 0, u32 kind, u32 errno, string */
+	WIRE_FAILED,     /* u32 number of the spare or 0, frame_put_fault */
 	WIRE_START,      /* command_put; descriptors: those that are not -1 */
 	WIRE_SIGNAL,     /* u32 signal, u32 target */
 	WIRE_KILL_SINCE, /* u64 ticks */

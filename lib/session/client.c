@@ -142,13 +142,6 @@ void session_reply_done(struct session_reply *r)
 	*r = (struct session_reply){ 0 };
 }
 
-static int take_fault(struct frame *r, struct fault *f)
-{
-	*f = (struct fault){ .kind = frame_get_u32(r), .sysno = (int)frame_get_u32(r) };
-	strncpy(f->text, frame_get_string(r), sizeof f->text - 1);
-	return fault_import(f);
-}
-
 static void take_result(struct frame *r, struct session_reply *ret)
 {
 	ret->exit_code = frame_get_u32(r);
@@ -180,8 +173,10 @@ int session_reply(int conn, struct session_reply *ret, struct fault *f)
 	if (m.type < WIRE_ACCEPTED || m.type > WIRE_FAULT)
 		return fault_set(f, FAULT_BUG, 0, "the supervisor sent message %u", m.type);
 	ret->kind = kinds[m.type - WIRE_ACCEPTED];
-	if (ret->kind == SESSION_REPLY_FAULT)
-		return take_fault(&r, f);
+	if (ret->kind == SESSION_REPLY_FAULT) {
+		*f = frame_get_fault(&r);
+		return -(int)f->kind;
+	}
 	if (ret->kind == SESSION_REPLY_RESULT)
 		take_result(&r, ret);
 	if (ret->kind == SESSION_REPLY_ACCEPTED)

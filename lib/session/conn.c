@@ -144,9 +144,7 @@ void conn_fault(struct conn *c, const struct fault *f)
 {
 	auto_text struct text t = { 0 };
 
-	frame_put_u32(&t, f->kind);
-	frame_put_u32(&t, (uint32_t)f->sysno);
-	frame_put_string(&t, f->text);
+	frame_put_fault(&t, f);
 	conn_send(c, WIRE_FAULT, &t);
 	conn_finish(c);
 }

@@ -21,7 +21,7 @@ function complain(text) {
 function check(head,   args, block, n, part, i, word, kinds) {
 	name = head; sub(/\(.*/, "", name); sub(/.*[ *]/, "", name)
 	args = head; sub(/^[^(]*\(/, "", args)
-	fails = args ~ /struct fault \*f\)/
+	fails = args ~ /struct fault \*f\)/ && args !~ /const struct fault \*f\)/
 	if (comment == "") { if (fails) complain("it can fail, and no comment says how"); return }
 	if (fails && comment !~ /Faults?:|[Ff]aults? |SYSTEM|Always negative/)
 		complain("it can fail, and no Faults are named")

@@ -123,6 +123,28 @@ static void too_many_strings(void **state)
 	assert_false(frame_is_done(&r));
 }
 
+static void a_fault_comes_back_checked(void **state)
+{
+	auto_text struct text t = { 0 };
+	struct fault put;
+
+	(void)state;
+	fault_set(&put, FAULT_LIMIT, 28, "no\troom");
+	frame_put_fault(&t, &put);
+	frame_put_u32(&t, FAULT_MAX);
+	frame_put_u32(&t, 70000);
+	frame_put_string(&t, "x");
+	struct frame r = { (unsigned char *)t.data, t.n, false };
+	struct fault got = frame_get_fault(&r);
+	assert_int_equal(got.kind, FAULT_LIMIT);
+	assert_int_equal(got.sysno, 28);
+	assert_int_equal(strncmp(got.text, "no?room: ", 9), 0);
+	got = frame_get_fault(&r);
+	assert_int_equal(got.kind, FAULT_BUG);
+	assert_int_equal(got.sysno, 0);
+	assert_true(frame_is_done(&r));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -131,6 +153,7 @@ int main(void)
 		cmocka_unit_test(what_is_left_is_noticed),
 		cmocka_unit_test(hostile_lengths),
 		cmocka_unit_test(too_many_strings),
+		cmocka_unit_test(a_fault_comes_back_checked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
