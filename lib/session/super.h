@@ -48,6 +48,8 @@ struct super {
 };
 
 void super_spare_wanted(struct super *s);
+/* A spare died while it waited. */
+void super_spare_lost(struct super *s, uint32_t number);
 void super_spare_failed(struct super *s, uint32_t number, const struct fault *f);
 int64_t super_now_ms(void);
 void super_journal(struct super *s, struct exec *e);   /* ends the event that was begun */
