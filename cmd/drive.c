@@ -12,10 +12,17 @@
 #include "base/fd.h"
 #include "drive.h"
 
+/* A supervisor that dies is replaced; one that dies so often has another problem. */
+enum { TRIES = 5 };
+
 /* A client that is in the middle of one. */
 struct client {
 	const struct drive *d;
+	struct store_session *session; /* NULL: conn is all there is */
+	const struct exec_request *request;
 	int conn, signals;
+	unsigned tries;
+	bool accepted;
 	bool may_send, input_over, asked_to_end;
 	struct termios saved;
 	bool is_raw;
@@ -161,6 +168,9 @@ static int on_reply(struct client *c, struct session_reply *r, struct fault *f)
 	case SESSION_REPLY_EVENT:
 		return put(c, 1, r->data, r->n, f);
 	case SESSION_REPLY_ACCEPTED:
+		c->accepted = true;
+		c->may_send = true;
+		return 0;
 	case SESSION_REPLY_STDIN:
 		c->may_send = true;
 		return 0;
@@ -172,8 +182,27 @@ static int on_reply(struct client *c, struct session_reply *r, struct fault *f)
 	}
 }
 
+/* The supervisor died before it accepted: nothing has run yet, so the next one is asked. */
+static int ask_again(struct client *c, struct fault *f)
+{
+	if (!c->session || c->accepted || c->tries++ == TRIES || !session_is_gone(f))
+		return -(int)f->kind;
+	close(c->conn);
+	c->conn = -1;
+	return session_exec(c->session, c->request, &c->conn, f);
+}
+
+static int take_reply(struct client *c, struct session_reply *r, struct fault *f)
+{
+	int e = session_reply(c->conn, r, f);
+
+	return e < 0 ? ask_again(c, f) : on_reply(c, r, f);
+}
+
 static int follow(struct client *c, struct session_reply *r, struct fault *f)
 {
+	struct fault late;
+
 	for (;;) {
 		bool input = (c->d->input || c->d->tty) && c->may_send && !c->input_over;
 		struct pollfd p[3] = { { c->conn, POLLIN, 0 }, { c->signals, POLLIN, 0 },
@@ -182,35 +211,23 @@ static int follow(struct client *c, struct session_reply *r, struct fault *f)
 		if (e < 0 && errno != EINTR)
 			return fault_set(f, FAULT_SYSTEM, errno, "poll");
 		if (e > 0 && p[0].revents) {
-			e = session_reply(c->conn, r, f);
-			if (e > 0)
-				e = on_reply(c, r, f);
+			e = take_reply(c, r, f);
 			if (e)
 				return e;
+			continue;
 		}
-		e = 0;
-		if (p[1].revents)
-			e = on_signal(c, f);
-		if (!e && p[2].revents)
-			e = on_input(c, f);
 		/* When the session is gone its last word, with the cause, is read above. */
-		(void)e;
+		if (e > 0 && p[1].revents)
+			on_signal(c, &late);
+		if (e > 0 && p[2].revents)
+			on_input(c, &late);
 	}
-}
-
-static int send_request(struct client *c, struct store_session *s, const struct exec_request *q,
-	struct session_reply *r, struct fault *f)
-{
-	if (!s)
-		return session_request_exec(c->conn, q, f);
-	int e = session_exec(s, q, &c->conn, r, f);
-	return e < 0 ? e : on_reply(c, r, f);
 }
 
 int drive_run(const struct drive *d, struct store_session *s, int conn, struct exec_request *q,
 	struct fault *f)
 {
-	struct client c = { .d = d, .conn = conn };
+	struct client c = { .d = d, .session = s, .request = q, .conn = conn };
 	struct session_reply r = { 0 };
 	sigset_t old;
 
@@ -218,7 +235,7 @@ int drive_run(const struct drive *d, struct store_session *s, int conn, struct e
 	if (d->tty)
 		get_size(q);
 	c.signals = open_signals(&old);
-	int e = send_request(&c, s, q, &r, f);
+	int e = s ? session_exec(s, q, &c.conn, f) : session_request_exec(conn, q, f);
 	if (!e) {
 		make_raw(&c);
 		e = follow(&c, &r, f);

@@ -78,6 +78,21 @@ static void on_spare(struct super *s, struct jail_exec *x)
 	exec_start_waiting(s);
 }
 
+/* What was not accepted has not run: its clients give it to the next supervisor. */
+static void send_away(struct exec *e)
+{
+	struct conn *c = e->conn;
+
+	if (e->phase != PHASE_QUEUED)
+		return;
+	e->conn = NULL;
+	if (c) {
+		c->exec = NULL;
+		conn_free(c);
+	}
+	repeat_send_away(e);
+}
+
 /* The jail is gone: whatever ran in it is lost with it. */
 static void on_dead(struct super *s)
 {
@@ -92,6 +107,7 @@ static void on_dead(struct super *s)
 			exec_fail(e, "jail", s->fault.sysno, s->fault.text);
 			continue;
 		}
+		send_away(e);
 		if (e->status == EXEC_RUNNING) {
 			e->status = EXEC_LOST;
 			e->reason = REASON_SIGNAL;
@@ -134,6 +150,7 @@ static void on_jail(void *owner, short revents)
 		case JAIL_EVENT_REAPED:
 			exec_reaped(s, ev.number, &ev.usage);
 			cell_reaped(s, ev.number);
+			super_spare_lost(s, ev.number);
 			cgroup_child_remove(s->cgroup, ev.number);
 			break;
 		case JAIL_EVENT_FAILED:

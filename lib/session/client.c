@@ -14,8 +14,7 @@ static int gone(struct fault *f, int sysno)
 	return fault_set(f, FAULT_SYSTEM, sysno, "%s", gone_text);
 }
 
-/* Whether a fault is this one: the other side hung up without a word. */
-static bool session_is_gone(const struct fault *f)
+bool session_is_gone(const struct fault *f)
 {
 	return f->kind == FAULT_SYSTEM && !strncmp(f->text, gone_text, sizeof gone_text - 1);
 }
@@ -111,29 +110,20 @@ int session_resize(int conn, uint16_t rows, uint16_t columns, struct fault *f)
 	return post(conn, WIRE_RESIZE, &t, f);
 }
 
-enum { EXEC_TRIES = 5 };
-
 int session_exec(struct store_session *s, const struct exec_request *q, int *ret_conn,
-	struct session_reply *ret, struct fault *f)
+	struct fault *f)
 {
-	int r = -1, conn = -1;
+	int conn, r = session_connect(s, &conn, f);
 
-	for (int i = 0; i < EXEC_TRIES; i++) {
-		r = session_connect(s, &conn, f);
-		if (r < 0)
-			return r;
-		r = session_request_exec(conn, q, f);
-		if (!r)
-			r = session_reply(conn, ret, f);
-		if (r > 0) {
-			*ret_conn = conn;
-			return 0;
-		}
+	if (r < 0)
+		return r;
+	r = session_request_exec(conn, q, f);
+	if (r < 0) {
 		close(conn);
-		if (!session_is_gone(f))
-			return r;
+		return r;
 	}
-	return r;
+	*ret_conn = conn;
+	return 0;
 }
 
 void session_reply_done(struct session_reply *r)

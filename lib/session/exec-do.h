@@ -62,5 +62,6 @@ bool repeat_answer(struct super *s, struct conn *c, struct wire_exec *w);
 void repeat_note(struct exec *e);
 void repeat_settle(struct exec *e, const struct text *reply);
 void repeat_conn_gone(struct conn *c);
+void repeat_send_away(struct exec *e);
 char **environ_make(const struct session_spec *spec, char *const *exec_env, bool tty);
 void environ_free(char **env);

@@ -104,14 +104,6 @@ static bool open_record(struct exec *e, struct fault *f)
 	return true;
 }
 
-static void accepted(struct exec *e)
-{
-	auto_text struct text t = { 0 };
-
-	frame_put_string(&t, e->id);
-	conn_send(e->conn, WIRE_ACCEPTED, &t);
-}
-
 void exec_accept(struct super *s, struct conn *c, struct msg *m)
 {
 	struct wire_exec w;
@@ -137,7 +129,6 @@ void exec_accept(struct super *s, struct conn *c, struct msg *m)
 	}
 	if (w.r.request_id[0])
 		repeat_note(e);
-	accepted(e);
 	exec_start_waiting(s);
 	if (e->phase == PHASE_QUEUED && e->queued_event == 0) {
 		e->queued_event = 1;
@@ -171,7 +162,6 @@ void exec_accept_files(struct super *s, struct conn *c, struct msg *m)
 		e->w.r.flags |= EXEC_LAST;
 	if (kind == FILES_PUT)
 		e->w.r.flags |= EXEC_STDIN;
-	accepted(e);
 	exec_start_waiting(s);
 }
 
@@ -226,11 +216,23 @@ static const enum jail_command_kind files_kinds[] = {
 	[FILES_PROBE] = JAIL_PROBE,
 };
 
+/* From here on it may have run: before, a client may give the request to another supervisor. */
+static void accepted(struct exec *e)
+{
+	auto_text struct text t = { 0 };
+
+	if (!e->conn)
+		return;
+	frame_put_string(&t, e->id);
+	conn_send(e->conn, WIRE_ACCEPTED, &t);
+}
+
 void exec_begin(struct exec *e)
 {
 	e->phase = PHASE_STARTING;
 	e->started_us = clock_wall_us();
 	e->begin_us = clock_now_us();
+	accepted(e);
 	if (!e->is_files)
 		note_overlaps(e);
 	limit_begin(e);
@@ -247,6 +249,14 @@ static void note_kills_before(struct exec *e)
 	e->oom_before = u.oom_kills;
 }
 
+/* The spare died with the jail, and that is about to be seen: nothing is accepted any more. */
+static bool is_spare_dead(const struct super *s)
+{
+	struct pollfd p = { .fd = jail_exec_fd(s->spare), .events = POLLIN };
+
+	return poll(&p, 1, 0) != 0;
+}
+
 static void start_command(struct exec *e)
 {
 	struct super *s = e->s;
@@ -255,6 +265,10 @@ static void start_command(struct exec *e)
 	bool tty = q->flags & EXEC_TTY;
 	struct fault f;
 
+	if (is_spare_dead(s)) {
+		super_spare_lost(s, jail_exec_number(s->spare));
+		return;
+	}
 	int r = tty ? 0 : make_pipes(e, inside);
 	if (r < 0) {
 		exec_fail(e, "pipe", -r, NULL);

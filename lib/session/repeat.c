@@ -202,3 +202,14 @@ void repeat_conn_gone(struct conn *c)
 	if (!e->conn && !e->waiters)
 		exec_client_gone(e);
 }
+
+void repeat_send_away(struct exec *e)
+{
+	for (struct waiter *w = e->waiters, *next; w; w = next) {
+		next = w->next;
+		w->conn->waits_for = NULL;
+		conn_free(w->conn);
+		free(w);
+	}
+	e->waiters = NULL;
+}

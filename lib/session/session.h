@@ -65,8 +65,6 @@ int session_remove(struct store_session *s, struct fault *f);
  * trash. Cheap when there is nothing. Best effort, silent. */
 void session_sweep(struct store *st);
 
-struct session_reply;
-
 /* --- one execution --------------------------------------------------------------------- */
 
 enum exec_flag {
@@ -104,18 +102,14 @@ struct exec_request {
 /* Faults: LIMIT the request is too long; SYSTEM the supervisor is gone. */
 int session_request_exec(int conn, const struct exec_request *r, struct fault *f);
 
-/*
- * session_exec - connects, sends a request and waits until it is accepted
- * @ret:  the first reply; mostly SESSION_REPLY_ACCEPTED, or the result of a request id
- *
- * A supervisor that dies before it has accepted has not run anything: the request is
- * then sent to the next one, a few times.
- *
- * Returns: 0, or negative.
- * Faults:  as of session_connect, session_request_exec and session_reply.
- */
+/* Connects and sends a request. A supervisor that dies before it has accepted has run nothing
+ * (session_is_gone): the same request may then be sent again. Faults: as of session_connect and
+ * session_request_exec. */
 int session_exec(struct store_session *s, const struct exec_request *r, int *ret_conn,
-	struct session_reply *ret, struct fault *f);
+	struct fault *f);
+
+/* The fault says that the other side has hung up without a word. */
+bool session_is_gone(const struct fault *f);
 
 enum files_kind { FILES_GET, FILES_PUT, FILES_EMPTY, FILES_PROBE };
 

@@ -24,7 +24,7 @@ static int ask(struct store_session *s, const struct exec_request *q, struct fau
 {
 	struct session_reply reply = { 0 };
 	int conn = -1;
-	int r = session_exec(s, q, &conn, &reply, f);
+	int r = session_exec(s, q, &conn, f);
 
 	while (r >= 0 && reply.kind != SESSION_REPLY_RESULT)
 		r = session_reply(conn, &reply, f);
