@@ -111,7 +111,7 @@ static void add_files(struct plan *p, const struct jail_spec *s, const char *nam
 static void add_proc(struct plan *p)
 {
 	static const char *const masks[] = { "acpi", "asound", "kcore", "keys", "key-users",
-		"kallsyms", "kmsg", "latency_stats", "timer_list", "timer_stats", "sched_debug", "scsi",
+		"cmdline", "kallsyms", "kmsg", "latency_stats", "timer_list", "timer_stats", "sched_debug", "scsi",
 		"sysrq-trigger", "config.gz", "kpagecount", "kpageflags", "kpagecgroup" };
 	static const char *const locks[] = { "sys", "bus", "fs", "irq" };
 
@@ -136,8 +136,8 @@ static void add_rules(struct plan *p)
 	/* Terminals and the six devices: nothing else can be there. */
 	p->rules[p->n_rules++] = (struct plan_rule){ "/dev",
 		LANDLOCK_READ | LANDLOCK_WRITE | LANDLOCK_TRUNCATE | LANDLOCK_IOCTL_DEV };
-	/* A program's own comm, oom_score_adj, …; the kernel and the masks guard the rest. */
-	p->rules[p->n_rules++] = (struct plan_rule){ "/proc", LANDLOCK_WRITE | LANDLOCK_TRUNCATE };
+	/* Nothing below /proc: with its oom_score_adj a command could have an interpreter die for
+	 * it. The price is that no thread names another. */
 }
 
 static int add_filter(struct plan *p, bool deny_fallocate, struct fault *f)
