@@ -14,15 +14,15 @@ const char *ask_file_name(const char *path)
 	return strcmp(path, "-") ? path : "standard input";
 }
 
-int ask_read_file(const char *path, struct text *t, struct fault *f)
+int ask_read_file(const char *path, size_t max_bytes, struct text *t, struct fault *f)
 {
 	if (!strcmp(path, "-"))
-		return fd_read_to_end(STDIN_FILENO, LIMIT_SPEC_BYTES, "standard input", t, f);
+		return fd_read_to_end(STDIN_FILENO, max_bytes, ask_file_name(path), t, f);
 	auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return fault_set(f, errno == ENOENT ? FAULT_NOT_FOUND : FAULT_SYSTEM, errno,
 			"open %.150s", path);
-	return fd_read_to_end(fd, LIMIT_SPEC_BYTES, path, t, f);
+	return fd_read_to_end(fd, max_bytes, path, t, f);
 }
 
 int ask_put_env(char ***env, char *const *values, struct fault *f)
@@ -39,10 +39,10 @@ int ask_put_env(char ***env, char *const *values, struct fault *f)
 	return 0;
 }
 
-static int put_env_file(char ***env, const char *path, struct fault *f)
+int ask_put_env_file(char ***env, const char *path, struct fault *f)
 {
 	auto_text struct text t = { 0 };
-	int r = ask_read_file(path, &t, f);
+	int r = ask_read_file(path, LIMIT_SPEC_BYTES, &t, f);
 
 	if (r < 0)
 		return r;
@@ -95,7 +95,7 @@ static int resolve(struct cmd_env *env, const struct ask_args *a, const char *fi
 {
 	auto_text struct text t = { 0 };
 	uint32_t bits = 0;
-	int r = file ? ask_read_file(file, &t, f) : 0;
+	int r = file ? ask_read_file(file, LIMIT_SPEC_BYTES, &t, f) : 0;
 
 	if (!r && file)
 		r = spec_ask_read(ask, ask_file_name(file), text_string(&t), t.n, f);
@@ -103,7 +103,7 @@ static int resolve(struct cmd_env *env, const struct ask_args *a, const char *fi
 		r = take_words(a, ask, f);
 	take_numbers(a, ask);
 	if (!r && a->env_file)
-		r = put_env_file(&ask->env, a->env_file, f);
+		r = ask_put_env_file(&ask->env, a->env_file, f);
 	if (!r)
 		r = ask_put_env(&ask->env, a->env, f);
 	for (char **w = a->require; !r && w && *w; w++)

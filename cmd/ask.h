@@ -82,9 +82,9 @@ struct ask_args {
 int ask_resolve(struct cmd_env *env, const struct ask_args *a, const char *file,
 	struct session_spec *ret, struct fault *f);
 
-/* Reads a file, or "-" standard input, of at most LIMIT_SPEC_BYTES. Faults: NOT_FOUND,
+/* Reads a file, or "-" standard input, of at most max_bytes [bytes]. Faults: NOT_FOUND,
  * SYSTEM, LIMIT. */
-int ask_read_file(const char *path, struct text *t, struct fault *f);
+int ask_read_file(const char *path, size_t max_bytes, struct text *t, struct fault *f);
 
 /* How a file is called in messages. */
 const char *ask_file_name(const char *path);
@@ -92,3 +92,6 @@ const char *ask_file_name(const char *path);
 /* -e values over a list: NAME alone is taken from this process, where it is set. Faults:
  * USAGE. */
 int ask_put_env(char ***env, char *const *values, struct fault *f);
+
+/* The lines of an --env-file over a list. Faults: FORMAT, and those of ask_read_file. */
+int ask_put_env_file(char ***env, const char *path, struct fault *f);

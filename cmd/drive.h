@@ -5,6 +5,8 @@
 #pragma once
 
 #include "session/session.h"
+#include "session/spec.h"
+
 #include "cmds.h"
 
 struct drive {
@@ -12,7 +14,6 @@ struct drive {
 	bool json, stream;     /* result, or events and result, as JSON on stdout */
 	int status_fd;         /* gets the result without output; -1: none */
 	bool input, tty;
-	bool no_result;
 };
 
 /* The options that exec and run share. */
@@ -35,9 +36,9 @@ struct drive_args {
 		"language of the code: python, node or shell"),                                  \
 	OPT_TEXT(S, drive.workdir, 'w', "workdir", "DIR", COMP_NONE, "working directory inside"), \
 	OPT_ROW(TIME, S, drive.timeout_ms, uint64_t, 0, "timeout", "end it after this time; 0: never", \
-		.value = "TIME"),                                                                \
+		.value = "TIME", .max = SPEC_TIME_MAX_MS),                                       \
 	OPT_ROW(TIME, S, drive.cpu_limit_ms, uint64_t, 0, "cpu-time",                            \
-		"end a process after so much CPU time", .value = "TIME"),                        \
+		"end a process after so much CPU time", .value = "TIME", .max = SPEC_TIME_MAX_MS), \
 	OPT_FLAG(S, drive.input, 'i', "interactive", "pass standard input on to the command"),   \
 	OPT_FLAG(S, drive.tty, 't', "tty", "give it a terminal of its own"),                     \
 	OPT_LIST(S, drive.secret, 0, "secret-env", "NAME", COMP_NONE,                            \
@@ -46,34 +47,41 @@ struct drive_args {
 		.excl = 2),                                                                      \
 	OPT_ROW(FLAG, S, drive.stream, bool, 0, "stream", "write events as they happen, then the result", \
 		.excl = 2),                                                                      \
-	OPT_UINT(S, drive.status_fd, 0, "status-fd", "N", "write the result's status to descriptor N"), \
+	OPT_ROW(UINT, S, drive.status_fd, uint64_t, 0, "status-fd",                              \
+		"write the result's status to descriptor N", .value = "N", .max = INT32_MAX),    \
 	OPT_FLAG(S, drive.no_result, 0, "no-result", "do not print the value of a last expression")
 
-/* What drive_request made and drive_request_done frees. */
+/* What a request points to; drive_request_done frees it. */
 struct drive_code {
 	struct text text;
 	char **env;
 };
 
+/* A request with what the options say, without argv, code and env. Faults: USAGE --status-fd is
+ * not open. */
+int drive_options(const struct drive_args *a, struct exec_request *ret, struct fault *f);
+
 /*
- * drive_request - fills a request from options and words
- * @a:        the options
+ * drive_program - puts what is to run into a request
+ * @a:        the options: -c, -f
  * @words:    the program, or "-" for code on standard input
- * @own:      keeps what the request points to
- * @ret:      flags, argv or code, and the rest but env
+ * @own:      keeps the code of a file
+ * @q:        gets argv or code
  *
  * Returns: 0, or negative.
  * Faults:  USAGE  neither a command nor code, or both.
  *          NOT_FOUND, SYSTEM, LIMIT  the file with the code cannot be read.
  */
-int drive_request(const struct drive_args *a, const struct opt_words *words, struct drive_code *own,
-	struct exec_request *ret, struct fault *f);
-/* What the options alone say, for a request that comes from a file. */
-void drive_defaults(const struct drive_args *a, struct exec_request *ret);
+int drive_program(const struct drive_args *a, const struct opt_words *words, struct drive_code *own,
+	struct exec_request *q, struct fault *f);
+
+/* Whether a whole request makes sense. Faults: USAGE it asks of a command what only code has,
+ * or the other way round. */
+int drive_check(const struct exec_request *q, struct fault *f);
 
 void drive_request_done(struct drive_code *own);
 
-/* How to show it. */
+/* How it is shown. */
 void drive_init(struct drive *d, const char *command, const struct drive_args *a);
 
 /*

@@ -7,6 +7,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/limits.h"
 #include "session/session.h"
 #include "ask.h"
 #include "drive.h"
@@ -44,18 +45,27 @@ static const struct operand operands[] = {
 static const struct exec_args defaults = { .drive = DRIVE_DEFAULTS,
 	.output_keep_bytes = OPT_UNSET };
 
+/* What a body says of code goes with code only: a command may stand in its place. */
+static void merge_code(const struct exec_ask *b, struct exec_request *q)
+{
+	if (!q->language)
+		q->language = b->language;
+	if (!q->context && b->context[0])
+		q->context = b->context;
+	if (b->fresh)
+		q->flags |= EXEC_FRESH;
+}
+
 /* The body's fields go where no option stands. */
-static void merge(struct exec_ask *b, struct exec_request *q)
+static void merge(const struct exec_ask *b, struct exec_request *q)
 {
 	if (!q->argv && !q->code) {
 		q->argv = b->command;
 		q->code = b->code;
 		q->n_code = b->code ? strlen(b->code) : 0;
 	}
-	if (!q->language)
-		q->language = b->language;
-	if (!q->context && b->context[0])
-		q->context = b->context;
+	if (q->code)
+		merge_code(b, q);
 	if (!q->workdir)
 		q->workdir = b->workdir;
 	if (!q->request_id)
@@ -66,14 +76,12 @@ static void merge(struct exec_ask *b, struct exec_request *q)
 		q->cpu_limit_ms = b->cpu_limit_ms;
 	if (!q->output_keep_bytes && b->output_keep_bytes != SPEC_UNSET)
 		q->output_keep_bytes = b->output_keep_bytes;
-	if (b->fresh)
-		q->flags |= EXEC_FRESH;
 }
 
 static int read_body(struct cmd_env *env, const char *file, struct exec_ask *b, struct fault *f)
 {
 	auto_text struct text t = { 0 };
-	int r = ask_read_file(file, &t, f);
+	int r = ask_read_file(file, LIMIT_SPEC_BYTES, &t, f);
 
 	if (!r)
 		r = exec_ask_read(b, ask_file_name(file), t.data ? t.data : "", t.n, f);
@@ -97,39 +105,26 @@ static int read_body(struct cmd_env *env, const char *file, struct exec_ask *b, 
 static int build(struct cmd_env *env, const struct exec_args *a, struct drive_code *own,
 	struct exec_ask *body, struct exec_request *q, struct fault *f)
 {
-	auto_text struct text lines = { 0 };
-	int r;
+	bool runs_body = a->request && !env->words.program && !a->drive.code && !a->drive.file;
+	int r = drive_options(&a->drive, q, f);
 
-	if (a->request) {
+	if (!r && a->request)
 		r = read_body(env, a->request, body, f);
-		if (r < 0)
-			return r;
-		if (!env->words.program && !a->drive.code && !a->drive.file) {
-			*q = (struct exec_request){ 0 };
-			drive_defaults(&a->drive, q);
-		} else {
-			r = drive_request(&a->drive, &env->words, own, q, f);
-		}
-		own->env = take_ptr(&body->env);
-	} else {
-		r = drive_request(&a->drive, &env->words, own, q, f);
-	}
+	if (!r && !runs_body)
+		r = drive_program(&a->drive, &env->words, own, q, f);
 	if (r < 0)
 		return r;
+	own->env = take_ptr(&body->env);
 	if (a->output_keep_bytes != OPT_UNSET)
 		q->output_keep_bytes = a->output_keep_bytes;
-	if (a->env_file) {
-		r = ask_read_file(a->env_file, &lines, f);
-		if (!r)
-			r = spec_read_env(&own->env, ask_file_name(a->env_file),
-				text_string(&lines), f);
-	}
-	if (r >= 0)
+	if (a->env_file)
+		r = ask_put_env_file(&own->env, a->env_file, f);
+	if (!r)
 		r = ask_put_env(&own->env, a->env, f);
 	q->env = own->env;
 	if (a->request)
 		merge(body, q);
-	return r;
+	return r < 0 ? r : drive_check(q, f);
 }
 
 /* The body's stdin takes the place of ours. */

@@ -19,7 +19,6 @@ void drive_init(struct drive *d, const char *command, const struct drive_args *a
 		.status_fd = a->status_fd == OPT_UNSET ? -1 : (int)a->status_fd,
 		.input = a->input,
 		.tty = a->tty,
-		.no_result = a->no_result,
 	};
 }
 
@@ -46,18 +45,8 @@ static uint32_t flags_of(const struct drive_args *a)
 	return flags;
 }
 
-static int read_code(const char *file, struct text *t, struct fault *f)
-{
-	if (!strcmp(file, "-"))
-		return fd_read_to_end(0, LIMIT_CODE_BYTES, "standard input", t, f);
-	auto_fd int fd = open(file, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return fault_set(f, errno == ENOENT ? FAULT_NOT_FOUND : FAULT_SYSTEM, errno, "%.100s", file);
-	return fd_read_to_end(fd, LIMIT_CODE_BYTES, file, t, f);
-}
-
 /* One of: a program, -c, -f, "-". */
-static int choose(const struct drive_args *a, const struct opt_words *w, struct drive_code *own,
+int drive_program(const struct drive_args *a, const struct opt_words *w, struct drive_code *own,
 	struct exec_request *q, struct fault *f)
 {
 	bool dash = w->program && !w->dashes && !strcmp(w->program[0], "-") && !w->program[1];
@@ -69,29 +58,24 @@ static int choose(const struct drive_args *a, const struct opt_words *w, struct 
 			"code on standard input");
 	if (program) {
 		q->argv = w->program;
-		if (a->fresh || a->language || a->context)
-			return fault_set(f, FAULT_USAGE, 0, "--lang, --context and --fresh are for code; a "
-				"command has no interpreter");
 		return 0;
 	}
-	if (a->input || a->tty)
-		return fault_set(f, FAULT_USAGE, 0, "-i and -t are for commands; code in a kept "
-			"interpreter has no standard input");
-	if (a->cpu_limit_ms != OPT_UNSET)
-		return fault_set(f, FAULT_USAGE, 0, "--cpu-time is for commands; --timeout ends a cell");
 	if (a->code) {
 		q->code = a->code;
 		q->n_code = strlen(a->code);
 		return 0;
 	}
-	int r = read_code(file, &own->text, f);
+	int r = ask_read_file(file, LIMIT_CODE_BYTES, &own->text, f);
 	q->code = text_string(&own->text);
 	q->n_code = own->text.n;
 	return r;
 }
 
-void drive_defaults(const struct drive_args *a, struct exec_request *ret)
+int drive_options(const struct drive_args *a, struct exec_request *ret, struct fault *f)
 {
+	if (a->status_fd != OPT_UNSET && fcntl((int)a->status_fd, F_GETFD) < 0)
+		return fault_set(f, FAULT_USAGE, 0, "--status-fd: descriptor %d is not open",
+			(int)a->status_fd);
 	*ret = (struct exec_request){
 		.flags = flags_of(a),
 		.language = a->language,
@@ -102,22 +86,19 @@ void drive_defaults(const struct drive_args *a, struct exec_request *ret)
 		.cpu_limit_ms = a->cpu_limit_ms == OPT_UNSET ? 0 : a->cpu_limit_ms,
 		.request_id = a->request_id,
 	};
+	return 0;
 }
 
-int drive_request(const struct drive_args *a, const struct opt_words *w, struct drive_code *own,
-	struct exec_request *ret, struct fault *f)
+int drive_check(const struct exec_request *q, struct fault *f)
 {
-	struct exec_request q;
-
-	if (a->status_fd != OPT_UNSET && fcntl((int)a->status_fd, F_GETFD) < 0)
-		return fault_set(f, FAULT_USAGE, 0, "--status-fd: descriptor %d is not open",
-			(int)a->status_fd);
-	drive_defaults(a, &q);
-	int r = choose(a, w, own, &q, f);
-
-	if (r < 0)
-		return r;
-	*ret = q;
+	if (q->argv && (q->flags & EXEC_FRESH || q->language || q->context))
+		return fault_set(f, FAULT_USAGE, 0, "--lang, --context and --fresh are for code; a "
+			"command has no interpreter");
+	if (q->code && q->flags & (EXEC_STDIN | EXEC_TTY))
+		return fault_set(f, FAULT_USAGE, 0, "-i and -t are for commands; code in a kept "
+			"interpreter has no standard input");
+	if (q->code && q->cpu_limit_ms)
+		return fault_set(f, FAULT_USAGE, 0, "--cpu-time is for commands; --timeout ends a cell");
 	return 0;
 }
 

@@ -5,7 +5,7 @@
 #include "cmds.h"
 
 struct rm_args {
-	bool force, quiet;
+	bool force;
 };
 
 #define S struct rm_args

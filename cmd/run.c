@@ -53,8 +53,12 @@ static int run(struct cmd_env *env, const void *p, struct fault *f)
 	const struct run_args *a = p;
 	struct drive_code own = { 0 };
 	struct exec_request q;
-	int r = drive_request(&a->drive, &env->words, &own, &q, f);
+	int r = drive_options(&a->drive, &q, f);
 
+	if (!r)
+		r = drive_program(&a->drive, &env->words, &own, &q, f);
+	if (!r)
+		r = drive_check(&q, f);
 	if (!r)
 		r = run_in(env, a, &q, f);
 	drive_request_done(&own);

@@ -135,6 +135,9 @@ static int check_request(const struct fmt_doc *doc, const struct exec_ask *a, st
 	if (a->command && (a->language || a->context[0] || a->fresh))
 		return fmt_fail(doc, fmt_get(root, "command"), f,
 			"language, context and fresh go with 'code', not with 'command'");
+	if (a->code && a->cpu_limit_ms != SPEC_UNSET)
+		return fmt_fail(doc, fmt_get(root, "cpu_limit"), f,
+			"cpu_limit goes with 'command', not with 'code'; timeout ends a cell");
 	if (a->code && a->stdin_text)
 		return fmt_fail(doc, fmt_get(root, "stdin"), f,
 			"stdin goes with 'command', not with 'code'");

@@ -201,6 +201,7 @@ static void wrong_requests(void **state)
 		{ "{\"command\":[]}", "r:1:12: command: the list is empty" },
 		{ "{\"command\":\"ls -l\"}", "r:1:12: 'command' must be a list, not a text" },
 		{ "{\"command\":[\"a\"],\"language\":\"node\"}", "r:1:12: language, context and fresh go with" },
+		{ "{\"code\":\"a\",\"cpu_limit\":1}", "r:1:25: cpu_limit goes with 'command'" },
 		{ "{\"code\":\"a\",\"language\":\"ruby\"}", "r:1:24: language: 'ruby' is none of" },
 		{ "{\"code\":\"a\",\"workdir\":\"x\"}", "r:1:23: workdir: 'x' must begin with '/'" },
 		{ "{\"code\":\"a\",\"session_id\":\"..\"}", "r:1:26: session_id: '..' is no name" },
