@@ -13,8 +13,9 @@
 #define SAFE (KERNEL_MOUNT_NOSUID | KERNEL_MOUNT_NODEV)
 #define DEAD (SAFE | KERNEL_MOUNT_NOEXEC)
 
-/* Group 5 is that of terminals everywhere; it exists inside only with a block of ids. */
-#define PTS_OPTIONS "ptmxmode=0666,mode=0620"
+/* Group 5 is that of terminals everywhere; it exists inside only with a block of ids. All
+ * mounts share kernel.pty.max (4096). */
+#define PTS_OPTIONS "ptmxmode=0666,mode=0620,max=256"
 
 static void add(struct plan *p, struct plan_op op)
 {
@@ -200,6 +201,7 @@ int plan_make(const struct jail_spec *s, struct plan *p, struct fault *f)
 	add_files(p, s, p->strings.data + strlen(p->strings.data) + 1);
 	add(p, (struct plan_op){ .kind = PLAN_PIVOT });
 	add(p, (struct plan_op){ .kind = PLAN_NO_USERNS });
+	add(p, (struct plan_op){ .kind = PLAN_INOTIFY });
 	add(p, (struct plan_op){ .kind = PLAN_SWEEP, .flags = PLAN_LATE });
 	add_proc(p);
 	add_rules(p);

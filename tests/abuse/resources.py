@@ -321,6 +321,43 @@ def spin(r):
           'CPU time: %s %r' % (got['status'], got['reason']))
 
 
+SHARED = '''import ctypes, os, sys, time
+libc = ctypes.CDLL(None)
+kept = []
+while libc.inotify_init() >= 0 and len(kept) < 1000:
+    kept.append(0)
+print(len(kept), end=" ")
+kept = []
+try:
+    while len(kept) < 1000:
+        kept.append(os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY))
+except OSError:
+    pass
+print(len(kept), flush=True)
+time.sleep(float(sys.argv[1]))'''
+
+
+@test(65, '-', 'of what all users share there is a part only')
+def shared(r):
+    if not os.path.exists('/usr/bin/python3'):
+        raise Lacks('no python3 to take them with')
+    s = r.session('--nofile', '2048')
+    p = r.start([r.bin, 'exec', s.id, '--', 'python3', '-c', SHARED, '2'], stdout=subprocess.PIPE)
+    watches, terminals = map(int, p.stdout.readline().split())
+    check(0 < watches <= 64, '%d instances of inotify' % watches)
+    check(0 < terminals <= 256, '%d terminals' % terminals)
+    # The control: outside the same program takes more.
+    outside = subprocess.run(['python3', '-c', SHARED, '0'], stdout=subprocess.PIPE, preexec_fn=room,
+                             **r.who())
+    mine, terminals = map(int, outside.stdout.split())
+    check(mine > watches or terminals > 256, 'the control: %d and %d' % (mine, terminals))
+    p.wait()
+
+
+def room():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (2048, 2048))
+
+
 @test(77, '-', 'sleeping past the limit ends at the limit')
 def sleep_past(r):
     s = r.plain()
