@@ -30,6 +30,10 @@
 /* Names in "files" of a result; above it only counts. Source: 3-jail.md G. */
 #define LIMIT_FILES_LISTED 1000u
 
+/* Of their paths together. Source: a byte takes up to 8 in JSON, and an answer with two such
+ * lists must be no more than LIMIT_REQUEST_BYTES; paths are chosen inside. */
+#define LIMIT_FILES_BYTES (512 * KIB)
+
 /* Largest message of a driver inside: result text, traceback, names. Untrusted. */
 #define LIMIT_DRIVER_FRAME_BYTES (4 * MIB)
 

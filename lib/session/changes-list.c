@@ -81,9 +81,27 @@ static int compare(const void *a, const void *b)
 	return strcmp(((const struct change *)a)->path, ((const struct change *)b)->path);
 }
 
+static size_t path_bytes(const struct change *c)
+{
+	return strlen(c->path) + (c->old_path ? strlen(c->old_path) : 0);
+}
+
+/* Items are sorted: those that are too many in bytes are the last ones. */
+static void drop_long(struct change_heap *h)
+{
+	size_t bytes = 0;
+	uint32_t n = 0;
+
+	while (n < h->n && (bytes += path_bytes(&h->items[n])) <= LIMIT_FILES_BYTES)
+		n++;
+	while (h->n > n)
+		drop(&h->items[--h->n]);
+}
+
 void change_heap_end(struct change_heap *h, struct change_list *ret)
 {
 	qsort(h->items, h->n, sizeof *h->items, compare);
+	drop_long(h);
 	ret->items = mem_new_array(struct change, h->n ? h->n : 1);
 	if (h->n)
 		memcpy(ret->items, h->items, h->n * sizeof *h->items);

@@ -31,7 +31,7 @@ struct change {
 };
 
 struct change_list {
-	struct change *items; /* sorted by path; at most LIMIT_FILES_LISTED */
+	struct change *items; /* sorted by path; at most LIMIT_FILES_LISTED, _BYTES */
 	uint32_t n;
 	uint64_t total;       /* of all, listed or not */
 };

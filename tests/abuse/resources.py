@@ -148,6 +148,26 @@ for i in range(1000):
     check(not os.listdir(os.path.join(r.home, 'trash')), 'left in the trash')
 
 
+LONG_NAMES = '''import os
+d = b"\\xff" * 250
+for i in range(14):
+    os.mkdir(d)
+    os.chdir(d)
+for i in range(1100):
+    open(b"%04d" % i + b"\\xff" * 240, "w").close()'''
+
+
+@test(66, '-', 'long names that are no text do not take the result away')
+def long_names(r):
+    if not os.path.exists('/usr/bin/python3'):
+        raise Lacks('no python3 to make them with')
+    s = r.session()
+    got = s.json('python3', '-c', LONG_NAMES, options=['--request-id', 'long'], seconds=60)
+    check(got['status'] == 'success' and got['files_total'] >= 1114, 'status %s, %r files' % (
+        got['status'], got.get('files_total')))
+    check(got['files'] and got['files_truncated'], 'the control: %d listed' % len(got['files']))
+
+
 @test(67, 'limits.disk', 'a full disk is held and the session can be used and removed')
 def disk_full(r):
     s = r.session('--disk', '16Mi')
