@@ -1,8 +1,8 @@
 /*
  * Request ids: the same id gives the first result again and runs nothing.
  *
- * exec/ID/reply holds the answer as it went to the client, with both forms of JSON; it is
- * written for executions with a request id only.
+ * exec/ID/reply holds the answer as it went to the client, with both forms of JSON, behind
+ * whether it is final; it is written for executions with a request id only.
  */
 #include <stdio.h>
 #include <string.h>
@@ -111,16 +111,27 @@ static void wait_for(struct exec *e, struct conn *c, uint32_t flags)
 }
 
 /* An answer is final unless its execution was cancelled or lost. */
-static bool is_final(const struct text *reply)
+static bool is_final(const struct exec *e)
 {
-	return !memmem(reply->data, reply->n, "\"status\":\"cancelled\"", 20) &&
-		!memmem(reply->data, reply->n, "\"status\":\"lost\"", 15);
+	return e->status != EXEC_CANCELLED && e->status != EXEC_LOST;
+}
+
+/* What was kept, behind whether it is final; false when there is nothing to give again. */
+static bool read_reply(int dir, struct text *room, struct frame *ret)
+{
+	struct fault f;
+
+	if (file_read(dir, "reply", LIMIT_STATE_BYTES, room, &f) < 0)
+		return false;
+	*ret = (struct frame){ (unsigned char *)room->data, room->n };
+	return frame_get_u32(ret) == 1;
 }
 
 bool repeat_answer(struct super *s, struct conn *c, struct wire_exec *w)
 {
 	char id[ID_TEXT], body[DIGEST_TEXT], before[DIGEST_TEXT];
-	auto_text struct text reply = { 0 };
+	auto_text struct text room = { 0 };
+	struct frame reply;
 	auto_fd int dir = -1;
 	struct fault f;
 
@@ -140,12 +151,11 @@ bool repeat_answer(struct super *s, struct conn *c, struct wire_exec *w)
 		wait_for(e, c, w->r.flags);
 		return true;
 	}
-	if (store_exec_open(s->session, id, &dir, &f) < 0 ||
-		file_read(dir, "reply", LIMIT_STATE_BYTES, &reply, &f) < 0 || !is_final(&reply)) {
+	if (store_exec_open(s->session, id, &dir, &f) < 0 || !read_reply(dir, &room, &reply)) {
 		w->r.flags |= EXEC_AGAIN;
 		return false;
 	}
-	send_again(c, w->r.flags, dir, (struct frame){ (unsigned char *)reply.data, reply.n });
+	send_again(c, w->r.flags, dir, reply);
 	return true;
 }
 
@@ -168,6 +178,8 @@ void repeat_settle(struct exec *e, const struct text *answer)
 
 	if (!e->w.r.request_id[0])
 		return;
+	frame_put_u32(&t, is_final(e));
+	size_t head = t.n;
 	for (int i = 0; i < 2; i++) {
 		frame_put_u64(&t, e->out[i].spool.total);
 		frame_put_u64(&t, e->out[i].spool.half);
@@ -178,7 +190,8 @@ void repeat_settle(struct exec *e, const struct text *answer)
 	for (struct waiter *w = e->waiters, *next; w; w = next) {
 		next = w->next;
 		w->conn->waits_for = NULL;
-		send_again(w->conn, w->flags, e->dir, (struct frame){ (unsigned char *)t.data, t.n });
+		send_again(w->conn, w->flags, e->dir,
+			(struct frame){ (unsigned char *)t.data + head, t.n - head });
 		free(w);
 	}
 	e->waiters = NULL;

@@ -308,6 +308,11 @@ def request_id(k):
     joined = s.exec("--json", "--request-id", "r2", "--", "sh", "-c", "sleep 0.5; echo run >>/workspace/log")
     eq(joined.json["execution_id"], client.wait().json["execution_id"], "the second waits for the first")
     eq(s.exec("--", "cat", "/workspace/log").out, "run\nrun\n")
+    # What a cell says of itself does not make it run again.
+    code = "open('/workspace/log', 'a').write('run\\n'); raise ValueError('\"status\":\"cancelled\"')"
+    for _ in range(2):
+        s.exec("--request-id", "r3", "--lang", "python", "-c", code)
+    eq(s.exec("--", "cat", "/workspace/log").out, "run\nrun\nrun\n")
 
 
 if __name__ == "__main__":
