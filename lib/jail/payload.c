@@ -229,9 +229,10 @@ _Noreturn void payload_main(const struct payload *p)
 	x = (struct run){ .payload = p, .sock = high_fd(p->sock), .tty = -1 };
 	x.child_fd = high_fd(signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK));
 	int r = enter_group(p->door, &f);
+	/* Through init's /proc, which shows this process too: Landlock will forbid it later. */
+	x.oom_fd = open_oom();
 	if (!r)
 		r = setup_exec(p->plan, &report, &f);
-	x.oom_fd = open_oom();
 	say_ready(p, &report, r, &f);
 	if (r < 0)
 		_exit(1);
