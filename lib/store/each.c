@@ -69,10 +69,11 @@ static void trash_half_made(struct store *st, int sessions, const char *name)
 		return;
 	snprintf(path, sizeof path, "%.*s/lock", ID_TEXT, name);
 	auto_fd int fd = openat(sessions, path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	bool is_held = fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-	/* Its file is there a moment before the lock is, events/ a moment after. */
+	/* Its file is there a moment before the lock is, events/ a moment after. Asked in this order,
+	 * so that no creator can pass between the two. */
 	snprintf(path, sizeof path, "%.*s/events", ID_TEXT, name);
 	bool was_held = fd >= 0 && faccessat(sessions, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	bool is_held = fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 	if (is_held || (!was_held && time(NULL) - s.st_mtim.tv_sec < HALF_MADE_S))
 		return;
 	store_trash(st, sessions, name, name, &f);
