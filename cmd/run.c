@@ -31,9 +31,14 @@ static int run_in(struct cmd_env *env, const struct run_args *a, struct exec_req
 	struct fault *f)
 {
 	struct session_spec spec = { 0 };
+	struct ask_args ask = a->ask;
 	struct drive d;
 	auto_fd int conn = -1;
-	int r = ask_resolve(env, &a->ask, NULL, &spec, f);
+
+	/* A command needs no interpreter, so none is looked for. */
+	if (q->argv && !ask.runtime)
+		ask.runtime = "shell";
+	int r = ask_resolve(env, &ask, NULL, &spec, f);
 
 	if (r < 0)
 		return r;

@@ -142,12 +142,16 @@ void exec_settle(struct exec *e)
 		limit_warn(e);
 		note_artifacts(e);
 		result_hint(e);
-		result_put(e, RESULT_FULL, &full);
+		/* Nobody can read the record of a session that goes with this execution. */
+		bool is_kept = !(e->w.r.flags & EXEC_LAST);
+		if (is_kept || (e->w.r.flags & EXEC_WANT_JSON))
+			result_put(e, RESULT_FULL, &full);
 		if ((e->w.r.flags & EXEC_WANT_STATUS) || e->w.r.request_id[0])
 			result_put(e, RESULT_BRIEF, &brief);
 		for (int i = 0; i < 2; i++)
 			spool_done(&e->out[i].spool, e->digests[i]);
-		record_write(e, full.data, full.n);
+		if (is_kept)
+			record_write(e, full.data, full.n);
 		last_event(e);
 		answer(e, &full, &brief);
 	}

@@ -72,8 +72,9 @@ int store_request_find(struct store_session *s, const char *request_id, char ret
 	auto_text struct text t = { 0 };
 	auto_fd int requests = -1;
 	char name[DIGEST_TEXT];
-	int r = open_part(s, "requests", NULL, &requests, f);
 
+	/* The directory comes with the first of them. */
+	int r = open_part(s, "requests", NULL, &requests, f);
 	request_name(request_id, name);
 	if (r >= 0)
 		r = file_read(requests, name, 1024, &t, f);
@@ -94,8 +95,11 @@ int store_request_note(struct store_session *s, const char *request_id, const ch
 	auto_text struct text t = { 0 };
 	auto_fd int requests = -1;
 	char name[DIGEST_TEXT];
-	int r = open_part(s, "requests", exec_id, &requests, f);
+	int r;
 
+	if (!id_is_valid(exec_id))
+		return fault_set(f, FAULT_USAGE, 0, "'%.80s' is not the id of an execution", exec_id);
+	r = file_make_dir(s->dir, "requests", 0700, &requests, f);
 	if (r < 0)
 		return r;
 	request_name(request_id, name);

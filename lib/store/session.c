@@ -57,7 +57,7 @@ static int take_lock(int dir, int *ret_fd, struct fault *f)
 
 static int fill_new(struct store *st, struct store_session *s, struct fault *f)
 {
-	static const char *const parts[] = { "events", "exec", "requests" };
+	static const char *const parts[] = { "events", "exec" };
 	int r = take_lock(s->dir, &s->lock_fd, f);
 
 	if (r == STORE_LOCKED)
@@ -68,8 +68,6 @@ static int fill_new(struct store *st, struct store_session *s, struct fault *f)
 		r = make_fs(s->dir, st->id_base, f);
 	if (r >= 0)
 		r = store_spec_write(s->dir, &s->spec, f);
-	if (r >= 0)
-		r = store_status_write_at(s->dir, &s->status, f);
 	return r;
 }
 
@@ -199,7 +197,7 @@ int store_session_load(struct store_session *s, struct fault *f)
 	if (r >= 0 && strcmp(s->spec.id, id) != 0)
 		r = fault_set(f, FAULT_FORMAT, 0, "spec.json is that of session %s", s->spec.id);
 	if (r >= 0)
-		r = store_status_read_at(s->dir, &s->status, f);
+		r = store_status_read(s, f);
 	/* A file that is missing or unreadable is damage too; a session without them is none. */
 	if (r == -FAULT_NOT_FOUND)
 		f->kind = FAULT_FORMAT;
@@ -314,7 +312,14 @@ int store_session_is_live(const struct store_session *s, bool *ret_live, struct 
 
 int store_status_read(struct store_session *s, struct fault *f)
 {
-	return store_status_read_at(s->dir, &s->status, f);
+	int r = store_status_read_at(s->dir, &s->status, f);
+
+	if (r != -FAULT_NOT_FOUND)
+		return r;
+	/* Its first supervisor has not written it yet. */
+	s->status = (struct session_status){ .state = STATE_CREATING,
+		.last_used_us = s->spec.created_us };
+	return 0;
 }
 
 int store_status_write(struct store_session *s, struct fault *f)
