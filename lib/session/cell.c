@@ -38,6 +38,7 @@ static void send_cell(struct context *c, struct exec *e)
 	c->starter = NULL;
 	c->current = e;
 	c->n_answer = 0;
+	c->n_background = 0;
 	e->x = c->x;
 	e->cell = ++c->n_cells;
 	e->epoch = context_state(c)->epoch;

@@ -25,6 +25,8 @@ struct context {
 	uint64_t oom_seen;              /* kills in its memory group so far */
 	int64_t kill_ms;                /* it hung up: when it is killed; 0: it did not */
 	size_t n_answer;                /* [bytes] of answers in this cell */
+	int64_t poll_ms;                /* when its memory is looked at between cells */
+	size_t n_background;            /* [bytes] in events since the last cell */
 };
 
 /* --- context.c: its process */

@@ -17,7 +17,8 @@
 #include "session/start.h"
 #include "session/super.h"
 
-enum { BACKGROUND_BYTES = 4096 };
+/* [bytes] Of output between cells: in one event, and told at all. */
+enum { BACKGROUND_BYTES = 4096, BACKGROUND_ALL_BYTES = 64 * 1024 };
 
 /* [ms] An interpreter that closed its answers and is still there is of no use. */
 enum { HANG_UP_MS = 200 };
@@ -109,6 +110,28 @@ const char *context_driver(const char *language)
 
 /* --- its end ------------------------------------------------------------------------------ */
 
+/* A thread or child of an earlier cell: nobody's output, but not lost. It may go on for days,
+ * and no limit counts the journal. */
+static void note_background(struct context *c, int stream, const char *p, size_t n)
+{
+	enum { EVENT_BYTES = 256 };
+
+	if (c->n_background >= BACKGROUND_ALL_BYTES)
+		return;
+	if (n > BACKGROUND_BYTES)
+		n = BACKGROUND_BYTES;
+	c->n_background += EVENT_BYTES + n;
+	struct text *t = super_event(c->s, EVENT_LOG, NULL);
+	json_put_string(t, "level", "info");
+	json_put_string(t, "context", context_state(c)->name);
+	json_put_string(t, "stream", stream ? "stderr" : "stdout");
+	json_put_bool(t, "background", true);
+	if (c->n_background >= BACKGROUND_ALL_BYTES)
+		json_put_bool(t, "last", true);
+	json_put_name(t, "message", p, n);
+	super_journal(c->s, NULL);
+}
+
 static void on_out(struct context *c, int stream)
 {
 	char chunk[64 * 1024];
@@ -126,15 +149,7 @@ static void on_out(struct context *c, int stream)
 				return;
 			continue;
 		}
-		/* A thread or child of an earlier cell: nobody's output, but not lost. */
-		struct text *t = super_event(c->s, EVENT_LOG, NULL);
-		json_put_string(t, "level", "info");
-		json_put_string(t, "context", context_state(c)->name);
-		json_put_string(t, "stream", stream ? "stderr" : "stdout");
-		json_put_bool(t, "background", true);
-		json_put_name(t, "message", chunk,
-			n < BACKGROUND_BYTES ? (size_t)n : (size_t)BACKGROUND_BYTES);
-		super_journal(c->s, NULL);
+		note_background(c, stream, chunk, (size_t)n);
 	}
 }
 
@@ -210,7 +225,8 @@ static void context_dead(struct context *c, int status)
 	if (c->phase == CONTEXT_DEAD)
 		return;
 	context_drain(c);
-	describe_end(status, c->lost_why, sizeof c->lost_why);
+	if (!c->lost_why[0])
+		describe_end(status, c->lost_why, sizeof c->lost_why);
 	if (e) {
 		e->has_status = true;
 		e->wait_status = status;

@@ -14,6 +14,9 @@
 /* [ms] Sources: DESIGN.md section 6; 9-jail-measured.md 5 and 7. */
 enum { GRACE_MS = 200, MEMORY_FIRST_MS = 20, MEMORY_GAP_MS = 50, QUICK_US = 50 * 1000 };
 
+/* [ms] The same where nothing runs but what earlier cells left. */
+enum { MEMORY_CALM_MS = 250 };
+
 /* Boot time in the unit of proc_pid_stat(5) field 22. */
 static uint64_t ticks_now(void)
 {
@@ -30,7 +33,8 @@ void limit_begin(struct exec *e)
 	e->begin_ticks = ticks_now();
 	e->deadline_ms = e->timeout_ms ? now + (int64_t)e->timeout_ms : 0;
 	e->poll_ms = now + MEMORY_FIRST_MS;
-	watch_disk_allow(&e->s->disk, changes_bytes(e->s->changes), changes_entries(e->s->changes));
+	if (!e->s->disk.is_counted)
+		watch_disk_allow(&e->s->disk, changes_bytes(e->s->changes), changes_entries(e->s->changes));
 	watch_disk_begin(&e->s->disk, now);
 }
 
@@ -160,12 +164,50 @@ static bool is_running(const struct super *s)
 	return false;
 }
 
+/* Threads and children of earlier cells go on, and nobody's execution ends with them. */
+static bool has_kept(const struct super *s)
+{
+	for (size_t i = 0; i < CONTEXTS_MAX; i++)
+		if (s->contexts[i].phase != CONTEXT_DEAD)
+			return true;
+	return false;
+}
+
+static void kill_kept(struct context *c, enum limit_kind kind)
+{
+	char limit[NUMBER_TEXT_MAX];
+
+	snprintf(c->lost_why, sizeof c->lost_why, "what earlier cells left running passed the %s limit of "
+		"%s", limit_names[kind], number_format_size(c->s->session->spec.limits[kind], limit));
+	cell_kill(c);
+}
+
+static void check_kept_memory(struct context *c, int64_t now)
+{
+	if (c->phase != CONTEXT_IDLE || !is_polled(c->s) || now < c->poll_ms)
+		return;
+	c->poll_ms = now + MEMORY_CALM_MS;
+	if (watch_tree_rss(jail_exec_pid(c->x)) > c->s->session->spec.limits[LIMIT_MEMORY])
+		kill_kept(c, LIMIT_MEMORY);
+}
+
 static void check_disk(struct super *s, int64_t now)
 {
 	uint64_t used = 0;
+	bool is_calm = !is_running(s);
 
-	if (!is_running(s) || watch_disk_step(&s->disk, s->changes, s->up_fd, now, &used) != WATCH_OVER)
+	if (is_calm && !has_kept(s))
 		return;
+	s->disk.is_calm = is_calm;
+	if (watch_disk_step(&s->disk, s->changes, s->up_fd, now, &used) != WATCH_OVER)
+		return;
+	for (size_t i = 0; is_calm && i < CONTEXTS_MAX; i++)
+		if (s->contexts[i].phase != CONTEXT_DEAD)
+			kill_kept(&s->contexts[i], LIMIT_DISK);
+	/* No scan has seen it yet, and the next execution may delete it. */
+	s->disk.is_counted = is_calm;
+	if (is_calm)
+		watch_disk_allow(&s->disk, used, s->disk.used_entries);
 	for (struct exec *e = s->execs, *next; e; e = next) {
 		next = e->next;
 		if (e->phase != PHASE_RUNNING || e->is_files)
@@ -195,6 +237,7 @@ void limit_step(struct super *s)
 			c->kill_ms = 0;
 			cell_kill(c);
 		}
+		check_kept_memory(c, now);
 	}
 	check_disk(s, now);
 }
@@ -219,9 +262,12 @@ int64_t limit_next_ms(struct super *s)
 		if (e->phase == PHASE_RUNNING && is_polled(s))
 			sooner(&at, e->poll_ms);
 	}
-	for (size_t i = 0; i < CONTEXTS_MAX; i++)
+	for (size_t i = 0; i < CONTEXTS_MAX; i++) {
 		sooner(&at, s->contexts[i].kill_ms);
-	if (is_running(s))
+		if (s->contexts[i].phase == CONTEXT_IDLE && is_polled(s))
+			sooner(&at, s->contexts[i].poll_ms);
+	}
+	if (is_running(s) || has_kept(s))
 		sooner(&at, watch_disk_next_ms(&s->disk));
 	return at;
 }
@@ -375,6 +421,11 @@ void limit_warn(struct exec *e)
 	struct cgroup_usage all = { 0 };
 	uint32_t before = e->n_warnings;
 
+	/* What it leaves is not held against the interpreters that are kept. */
+	if (!is_running(s)) {
+		watch_disk_allow(&s->disk, changes_bytes(s->changes), changes_entries(s->changes));
+		s->disk.is_counted = false;
+	}
 	if (e->status == EXEC_SETUP_FAILED)
 		return;
 	quota(e, LIMIT_MEMORY, e->peak_memory, &s->memory_warned);

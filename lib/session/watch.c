@@ -8,7 +8,7 @@
 /* A suspicion is proved by using at most a quarter of the time; and without one there is a
  * proof every two seconds, or a fiftieth of the time: somebody else may free what the
  * session fills. */
-enum { SUSPECT_SHARE = 3, REGULAR_SHARE = 50, REGULAR_MS = 2000 };
+enum { SUSPECT_SHARE = 3, REGULAR_SHARE = 50, REGULAR_MS = 2000, CALM_REGULAR_MS = 60 * 1000 };
 
 /* [bytes] How much a session over its limit may grow in an execution that deletes. */
 enum { SLACK_BYTES = 1024 * 1024, SLACK_ENTRIES = 64 };
@@ -26,9 +26,9 @@ void watch_disk_init(struct watch_disk *w, uint64_t limit_bytes)
 static int64_t tick_ms(const struct watch_disk *w)
 {
 	uint64_t left = w->limit_bytes > w->used_bytes ? w->limit_bytes - w->used_bytes : 0;
-	uint64_t ms = left / 2 / WATCH_BYTES_PER_MS;
+	uint64_t ms = left / 2 / WATCH_BYTES_PER_MS, least = w->is_calm ? WATCH_CALM_MS : WATCH_MIN_MS;
 
-	return ms < WATCH_MIN_MS ? WATCH_MIN_MS : ms > WATCH_MAX_MS ? WATCH_MAX_MS : (int64_t)ms;
+	return ms < least ? (int64_t)least : ms > WATCH_MAX_MS ? WATCH_MAX_MS : (int64_t)ms;
 }
 
 void watch_disk_begin(struct watch_disk *w, int64_t now_ms)
@@ -124,7 +124,7 @@ int watch_disk_step(struct watch_disk *w, struct changes *c, int up_fd, int64_t 
 	w->next_ms = now_ms + tick_ms(w);
 	if (fstatvfs(up_fd, &vfs) < 0)
 		return 0;
-	bool suspect = !w->is_known || now_ms >= w->regular_ms;
+	bool suspect = !w->is_known || now_ms >= w->regular_ms + (w->is_calm ? CALM_REGULAR_MS : 0);
 	suspect |= is_suspect(&w->free_bytes, (uint64_t)vfs.f_bfree * vfs.f_frsize, w->used_bytes,
 		w->limit_bytes);
 	suspect |= is_suspect(&w->free_entries, vfs.f_ffree, w->used_entries, w->limit_entries);

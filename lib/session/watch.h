@@ -20,6 +20,9 @@
 /* Source: 9-jail-measured.md, section 7: page cache fills at 5 GB/s and process. */
 enum { WATCH_FIRST_MS = 20, WATCH_MIN_MS = 5, WATCH_MAX_MS = 500, WATCH_BYTES_PER_MS = 10000000 };
 
+/* [ms] The least where nothing runs but what earlier cells left: it may be so for days. */
+enum { WATCH_CALM_MS = 100 };
+
 /* Least number of files that a session may have; with more disk it may have more. */
 enum { WATCH_ENTRIES_MIN = 20000, WATCH_BYTES_PER_ENTRY = 16384 };
 
@@ -31,6 +34,9 @@ struct watch_disk {
 	uint64_t old_bytes, old_entries; /* what was over the limit already may stay */
 	pid_t tree;                   /* may be set by the caller: files of these processes that
 	                                 are deleted but open count too; 0: no */
+	bool is_calm;                 /* may be set by the caller: fewer looks, and a proof
+	                                 without a suspicion once a minute */
+	bool is_counted;              /* the caller's: what was allowed is newer than its scan */
 	bool is_known;                /* the fields below are */
 	uint64_t used_bytes, used_entries;   /* as of the last proof */
 	uint64_t free_bytes, free_entries;   /* of the file system: the most since then */

@@ -189,6 +189,29 @@ def disk_full(r):
     check(small['status'] == 'success', 'the control: 1 MiB: %s' % small['status'])
 
 
+@test(67, 'limits.disk', 'what a cell leaves running is held between cells')
+def left_running(r):
+    s = r.session('--disk', '32Mi')
+    cell = lambda code: r.sbx('exec', s.id, '--lang', 'shell', '--json', '-c', code, seconds=60).out
+    cell('(sleep 0.5; for i in $(seq 300); do head -c 1048576 /dev/zero >/workspace/f$i || exit; '
+         'sleep 0.02; done) >/dev/null 2>&1 &')
+    files = lambda: sum(n.startswith('f') for n in os.listdir(os.path.join(s.upper, 'workspace')))
+    check(rig.until(lambda: files() > 20, 20), 'the control: it does not write')
+    time.sleep(1)
+    before = files()
+    time.sleep(1)
+    check(files() == before < 200, 'it goes on: %d, then %d MiB' % (before, files()))
+    check(b'disk limit' in cell('echo'), 'the next cell is not told')
+    s.sh('rm -f f*', ok=False)
+    # Nor does it fill the journal, which no limit counts.
+    cell('(sleep 0.3; while :; do echo background; done) &')
+    time.sleep(2)
+    events = os.path.join(s.path, 'events')
+    size = sum(os.stat(os.path.join(events, n)).st_size for n in os.listdir(events))
+    check(b'background=true' in r.sbx('events', s.id).out, 'the control: nothing is told')
+    check(size < MIB, 'the journal has %d bytes' % size)
+
+
 @test(68, 'limits.disk', 'a sparse file counts what it uses')
 def sparse(r):
     s = r.session('--disk', '32Mi')
