@@ -102,7 +102,7 @@ static int split(char *line, char **token, size_t *ret_n)
 	return n - 1;
 }
 
-int cell_feed(struct context *c, const char *p, size_t n)
+int answer_feed(struct context *c, const char *p, size_t n)
 {
 	size_t at = 0;
 

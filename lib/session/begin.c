@@ -149,7 +149,7 @@ static void on_jail(void *owner, short revents)
 			break;
 		case JAIL_EVENT_REAPED:
 			exec_reaped(s, ev.number, &ev.usage);
-			cell_reaped(s, ev.number);
+			context_reaped(s, ev.number);
 			super_spare_lost(s, ev.number);
 			cgroup_child_remove(s->cgroup, ev.number);
 			break;
@@ -272,7 +272,7 @@ static void note_start(struct super *s)
 	if (!st->last_used_us)
 		st->last_used_us = now_us;
 	if (st->expires_us)
-		s->expires_ms = super_now_ms() + (st->expires_us - now_us) / 1000;
+		s->expires_ms = clock_now_ms() + (st->expires_us - now_us) / 1000;
 	super_save_status(s);
 }
 
@@ -309,7 +309,6 @@ static void note_created(struct super *s)
 
 static int open_all(struct super *s, struct fault *f)
 {
-	auto_fd int layers = -1;
 	bool other_boot = false;
 	int r;
 
@@ -317,11 +316,9 @@ static int open_all(struct super *s, struct fault *f)
 	if (!r)
 		r = file_open_dir(s->fs_fd, "up", &s->up_fd, f);
 	if (!r)
-		r = file_open_dir(s->store->dir, "layers", &layers, f);
+		r = store_skeleton_open(s->store, s->session->spec.skeleton, &s->lower_fd, f);
 	if (!r)
-		r = file_open_dir(layers, s->session->spec.skeleton, &s->lower_fd, f);
-	if (!r)
-		r = file_open_dir(s->session->dir, "events", &s->events_dir, f);
+		r = store_session_events(s->session, &s->events_dir, f);
 	if (!r)
 		r = journal_open(s->events_dir, &s->journal, f);
 	if (r < 0)
@@ -339,7 +336,7 @@ static int open_all(struct super *s, struct fault *f)
 	return 0;
 }
 
-int begin(struct super *s, struct fault *f)
+int super_begin(struct super *s, struct fault *f)
 {
 	struct fault other;
 	int r = open_all(s, f);

@@ -13,8 +13,6 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
-#include "base/frame.h"
-#include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "session/runtime.h"
@@ -83,7 +81,7 @@ void cell_begin(struct exec *e)
 	e->context = c;
 	if (c->phase == CONTEXT_IDLE && (q->flags & EXEC_FRESH) && !c->wanted_fresh) {
 		c->wanted_fresh = true;
-		cell_kill(c);
+		context_kill(c);
 	} else if (c->phase == CONTEXT_IDLE && !c->wanted_fresh) {
 		send_cell(c, e);
 	} else if (c->phase == CONTEXT_DEAD && s->spare) {
@@ -106,21 +104,21 @@ void cell_interrupt(struct exec *e)
 	struct context *c = e->context;
 
 	e->stage = STOP_ASKED;
-	e->stage_ms = super_now_ms() + INTERRUPT_GROUP_MS;
+	e->stage_ms = clock_now_ms() + INTERRUPT_GROUP_MS;
 	if (c->current == e) {
 		jail_exec_signal(c->x, SIGINT, JAIL_TO_LEADER);
 		return;
 	}
 	/* Still starting: there are no variables to save. */
-	cell_kill(c);
+	context_kill(c);
 	e->stage = STOP_KILLED;
-	e->stage_ms = super_now_ms() + REAP_LIMIT_MS;
+	e->stage_ms = clock_now_ms() + REAP_LIMIT_MS;
 }
 
 void cell_stop_step(struct exec *e)
 {
 	struct context *c = e->context;
-	int64_t now = super_now_ms();
+	int64_t now = clock_now_ms();
 
 	switch (e->stage) {
 	case STOP_ASKED:
@@ -134,7 +132,7 @@ void cell_stop_step(struct exec *e)
 		e->stage_ms = now + INTERRUPT_KILL_MS;
 		break;
 	case STOP_TERMINATED:
-		cell_kill(c);
+		context_kill(c);
 		e->stage = STOP_KILLED;
 		e->stage_ms = now + REAP_LIMIT_MS;
 		break;
@@ -183,48 +181,4 @@ void cell_release(struct exec *e)
 		e->rss_bytes = (int64_t)watch_peak_rss(c->leader);
 	uint32_t n = watch_tree_count(jail_exec_pid(c->x));
 	e->children = n > 2 ? n - 2 : 0;
-}
-
-/* --- requests about contexts ----------------------------------------------------------------- */
-
-void cell_contexts(struct super *s, struct conn *c)
-{
-	static const char *const phases[] = { "dead", "starting", "idle", "busy" };
-	const struct session_status *st = &s->session->status;
-	auto_text struct text t = { 0 };
-
-	for (uint32_t i = 0; i < st->n_contexts; i++) {
-		const struct context_state *state = &st->contexts[i];
-		json_open(&t, '{');
-		json_put_string(&t, "schema", "sbx.context/1");
-		json_put_string(&t, "context", state->name);
-		json_put_string(&t, "language", state->language);
-		json_put_int(&t, "epoch", state->epoch);
-		json_put_string(&t, "status", phases[s->contexts[i].phase]);
-		json_close(&t, '}');
-		text_put_char(&t, '\n');
-	}
-	conn_done(c, &t);
-}
-
-void cell_context_remove(struct super *s, struct conn *conn, struct msg *m)
-{
-	struct frame r = { m->body, m->n };
-	struct fault f;
-	const char *language = frame_get_string(&r);
-	const char *name = frame_get_string(&r);
-	struct context *c = context_find(s, language[0] ? language : context_own_language(s), name);
-
-	if (!c) {
-		fault_set(&f, FAULT_NOT_FOUND, 0, "no context '%.64s' in this session", name);
-		conn_fault(conn, &f);
-		return;
-	}
-	/* The epoch goes on counting: a context of the same name is a new one. */
-	if (c->phase != CONTEXT_DEAD) {
-		c->wanted_fresh = true;
-		cell_kill(c);
-	}
-	c->lost_why[0] = 0;
-	conn_done(conn, NULL);
 }

@@ -1,14 +1,17 @@
-/* Kept interpreters: one context is one exec-init with an interpreter under a driver. */
+/*
+ * Kept interpreters: a context is one exec-init with an interpreter under a driver; a cell is
+ * an execution in it (exec.h, .is_cell).
+ */
 #pragma once
 
 #include "session/exec.h"
 
 enum context_phase { CONTEXT_DEAD, CONTEXT_STARTING, CONTEXT_IDLE, CONTEXT_BUSY };
 
-/* One kept interpreter. */
+/* One kept interpreter. Its state in status.json has the same index. */
 struct context {
 	struct super *s;
-	enum context_phase phase;       /* its state in status.json has the same index */
+	enum context_phase phase;
 	struct jail_exec *x;
 	struct source control, answer, out[2];
 	int command_fd, answer_fd, out_fd[2];
@@ -29,28 +32,58 @@ struct context {
 	size_t n_background;            /* [bytes] in events since the last cell */
 };
 
-/* --- context.c: its process */
+/* --- context.c: its process -------------------------------------------------------------- */
+
+/* The language that the session's runtime is of. */
 const char *context_own_language(const struct super *s);
+
+/* Its driver's path inside; NULL: there is no such language. */
+const char *context_driver(const char *language);
+
+/* NULL: there is none; there is no room for one more. */
 struct context *context_find(struct super *s, const char *language, const char *name);
 struct context *context_make(struct super *s, const char *language, const char *name);
+
+/* One that is being ended will leave its place. */
 bool context_is_room_coming(const struct super *s);
+
+/* As it is kept in status.json. */
 struct context_state *context_state(struct context *c);
-const char *context_driver(const char *language);
-void context_drain(struct context *c);
-/* Writes on what is left of a command. */
-void context_write(void *owner, short revents);
+
+/* Makes the spare its interpreter; e is the cell that waits for it. */
 void context_start(struct context *c, struct exec *e);
 
-/* --- cell.c: what runs in it; answer.c: what its driver says */
-void cell_reaped(struct super *s, uint32_t number);
-void cell_release(struct exec *e);
-void cell_stop_step(struct exec *e);
+/* Source of the loop, and called at once: writes on what is left of a command. */
+void context_write(void *owner, short revents);
+
+/* Reads what is in its output pipes. */
+void context_drain(struct context *c);
+
+/* Its variables are lost when init has reaped it: context_reaped. */
+void context_kill(struct context *c);
+void context_reaped(struct super *s, uint32_t number);
+void context_close_all(struct super *s);
+
+/* Takes a request to end one out of a message, and answers it. */
+void context_remove(struct super *s, struct conn *conn, struct msg *m);
+
+/* --- cell.c: what runs in it ------------------------------------------------------------- */
+
+/* Runs it in its context, if that can take it now; else it stays queued. */
 void cell_begin(struct exec *e);
+
+/* Ends it by force: the first step, and each later one when its time has come. */
 void cell_interrupt(struct exec *e);
-void cell_kill(struct context *c);
-void cell_contexts(struct super *s, struct conn *c);
-void cell_context_remove(struct super *s, struct conn *c, struct msg *m);
-void cell_close_all(struct super *s);
+void cell_stop_step(struct exec *e);
+
+/* Lets go of the context when its cell is settled. */
+void cell_release(struct exec *e);
+
+/* --- answer.c: what its driver says ------------------------------------------------------ */
+
+/* Takes bytes of the driver. -1: it is not one that talks our language. */
+int answer_feed(struct context *c, const char *p, size_t n);
+
+/* What it says goes to cell.c: it is ready for the first cell; the cell has ended. */
 void cell_ready(struct context *c);
 void cell_done(struct context *c, const char *status, int code);
-int cell_feed(struct context *c, const char *p, size_t n);

@@ -52,11 +52,6 @@ int session_request_probe(int conn, struct fault *f)
 	return session_request_files(conn, FILES_PROBE, argv, f);
 }
 
-int session_request_contexts(int conn, struct fault *f)
-{
-	return post(conn, WIRE_CONTEXTS, NULL, f);
-}
-
 int session_request_context_remove(int conn, const char *language, const char *name, struct fault *f)
 {
 	auto_text struct text t = { 0 };
@@ -66,15 +61,10 @@ int session_request_context_remove(int conn, const char *language, const char *n
 	return post(conn, WIRE_CONTEXT_REMOVE, &t, f);
 }
 
-int session_request_ping(int conn, struct fault *f)
-{
-	return post(conn, WIRE_PING, NULL, f);
-}
-
 int session_wait_ready(int conn, struct fault *f)
 {
 	struct session_reply reply = { 0 };
-	int r = session_request_ping(conn, f);
+	int r = post(conn, WIRE_PING, NULL, f);
 
 	if (!r)
 		r = session_reply(conn, &reply, f);

@@ -168,11 +168,8 @@ static void take_request(struct conn *c, struct msg *m)
 	case WIRE_FILES:
 		exec_accept_files(s, c, m);
 		break;
-	case WIRE_CONTEXTS:
-		cell_contexts(s, c);
-		break;
 	case WIRE_CONTEXT_REMOVE:
-		cell_context_remove(s, c, m);
+		context_remove(s, c, m);
 		break;
 	case WIRE_PING:
 		c->waits_ready = true;

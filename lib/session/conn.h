@@ -16,11 +16,21 @@ struct conn {
 	size_t n_waiting;               /* [bytes] in them */
 };
 
+/* Source of the loop: somebody connects. */
 void conn_accept(void *owner, short revents);
+
+/* A client over a connected socket, which it takes. */
 struct conn *conn_new(struct super *s, int fd);
+
+/* Sends, or queues what the socket does not take now. */
 void conn_send(struct conn *c, enum wire_type type, const struct text *t);
+
+/* The last word: an answer (NULL: empty), a failure, or nothing more. Frees c once everything is
+ * sent, which may be at once. */
+void conn_done(struct conn *c, const struct text *answer);
 void conn_fault(struct conn *c, const struct fault *f);
-void conn_done(struct conn *c, const struct text *answer); /* sends the answer, then closes */
-void conn_finish(struct conn *c);  /* closes once everything is sent */
+void conn_finish(struct conn *c);
 void conn_free(struct conn *c);
+
+/* So much waits that its execution must not be read. */
 bool conn_is_full(const struct conn *c);

@@ -286,7 +286,7 @@ static void on_context_control(void *owner, short revents)
 	take_control(owner);
 }
 
-void cell_reaped(struct super *s, uint32_t number)
+void context_reaped(struct super *s, uint32_t number)
 {
 	for (size_t i = 0; i < CONTEXTS_MAX; i++) {
 		struct context *c = &s->contexts[i];
@@ -300,13 +300,13 @@ void cell_reaped(struct super *s, uint32_t number)
 	}
 }
 
-void cell_kill(struct context *c)
+void context_kill(struct context *c)
 {
 	if (c->x)
 		jail_exec_kill(c->x);
 }
 
-void cell_close_all(struct super *s)
+void context_close_all(struct super *s)
 {
 	for (size_t i = 0; i < CONTEXTS_MAX; i++) {
 		struct context *c = &s->contexts[i];
@@ -329,12 +329,12 @@ static void on_answer(void *owner, short revents)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	/* A driver that closed its end or talks nonsense is of no use any more. */
-	if (n <= 0 || cell_feed(c, chunk, (size_t)n) < 0) {
+	if (n <= 0 || answer_feed(c, chunk, (size_t)n) < 0) {
 		if (c->phase == CONTEXT_DEAD)
 			return;
 		loop_remove(&c->s->loop, &c->answer);
 		/* Mostly it is ending by itself, and how is worth knowing. */
-		c->kill_ms = super_now_ms() + (n == 0 ? HANG_UP_MS : 0);
+		c->kill_ms = clock_now_ms() + (n == 0 ? HANG_UP_MS : 0);
 	}
 }
 
@@ -457,4 +457,28 @@ void context_start(struct context *c, struct exec *e)
 	c->starter = NULL;
 	close_context(c);
 	exec_fail(e, "interpreter", f.sysno, f.text);
+}
+
+/* --- what is asked of it from outside ------------------------------------------------------- */
+
+void context_remove(struct super *s, struct conn *conn, struct msg *m)
+{
+	struct frame r = { m->body, m->n };
+	struct fault f;
+	const char *language = frame_get_string(&r);
+	const char *name = frame_get_string(&r);
+	struct context *c = context_find(s, language[0] ? language : context_own_language(s), name);
+
+	if (!c) {
+		fault_set(&f, FAULT_NOT_FOUND, 0, "no context '%.64s' in this session", name);
+		conn_fault(conn, &f);
+		return;
+	}
+	/* The epoch goes on counting: a context of the same name is a new one. */
+	if (c->phase != CONTEXT_DEAD) {
+		c->wanted_fresh = true;
+		context_kill(c);
+	}
+	c->lost_why[0] = 0;
+	conn_done(conn, NULL);
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "base/frame.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -58,7 +59,7 @@ void exec_output_event(struct exec *e, int stream)
 	uint64_t n = event_bytes(e, o);
 	auto_text struct text text = { 0 };
 
-	o->event_ms = super_now_ms();
+	o->event_ms = clock_now_ms();
 	if (!n)
 		return;
 	struct text *t = super_event(e->s, EVENT_EXECUTION_UPDATE, e);
@@ -99,7 +100,7 @@ void exec_output(struct exec *e, int stream, const char *p, size_t n)
 	if (e->is_files)
 		return;
 	spool_add(&o->spool, p, n);
-	if (o->spool.total - o->event_from >= MIB || super_now_ms() - o->event_ms >= EVENT_GAP_MS)
+	if (o->spool.total - o->event_from >= MIB || clock_now_ms() - o->event_ms >= EVENT_GAP_MS)
 		exec_output_event(e, stream);
 }
 

@@ -122,7 +122,6 @@ void exec_accept(struct super *s, struct conn *c, struct msg *m)
 	e->is_cell = !w.r.argv;
 	e->timeout_ms = w.r.timeout_ms == EXEC_TIMEOUT_DEFAULT ? s->session->spec.exec_timeout_ms :
 								 w.r.timeout_ms;
-	e->scan = true;
 	if (!open_record(e, &f)) {
 		exec_fail(e, "record", f.sysno, f.text);
 		return;
@@ -130,10 +129,8 @@ void exec_accept(struct super *s, struct conn *c, struct msg *m)
 	if (w.r.request_id[0])
 		repeat_note(e);
 	exec_start_waiting(s);
-	if (e->phase == PHASE_QUEUED && e->queued_event == 0) {
-		e->queued_event = 1;
+	if (e->phase == PHASE_QUEUED)
 		exec_update(e, "queued");
-	}
 }
 
 void exec_accept_files(struct super *s, struct conn *c, struct msg *m)

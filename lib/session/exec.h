@@ -55,7 +55,7 @@ struct exec {
 	struct wire_exec w;
 	struct conn *conn;             /* NULL: the client is gone */
 	enum files_kind files;         /* with is_files */
-	bool is_files, is_cell, scan;
+	bool is_files, is_cell;
 	enum exec_phase phase;
 	int dir;                       /* exec/ID */
 
@@ -84,7 +84,7 @@ struct exec {
 	char stage_text[16];            /* of a failed set-up */
 	struct cgroup_usage group;      /* of its memory group, read before that was removed */
 	bool is_grouped;                /* it has a memory group of its own */
-	bool has_group, client_gone, input_ended, queued_event;
+	bool has_group, client_gone, input_ended;
 	uint64_t keep_bytes;            /* [bytes] output kept on disk */
 	struct waiter *waiters;         /* connections that gave the same request id */
 	char request_body[DIGEST_TEXT];

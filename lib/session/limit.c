@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/number.h"
@@ -28,7 +29,7 @@ static uint64_t ticks_now(void)
 
 void limit_begin(struct exec *e)
 {
-	int64_t now = super_now_ms();
+	int64_t now = clock_now_ms();
 
 	e->begin_ticks = ticks_now();
 	e->deadline_ms = e->timeout_ms ? now + (int64_t)e->timeout_ms : 0;
@@ -62,7 +63,7 @@ void limit_rlimits(struct super *s, struct exec *e, struct jail_rlimits *ret)
 
 static void advance(struct exec *e)
 {
-	int64_t now = super_now_ms();
+	int64_t now = clock_now_ms();
 
 	switch (e->stage) {
 	case STOP_NOT:
@@ -107,11 +108,11 @@ static void limit_kill(struct exec *e, enum exec_status status, enum exec_reason
 		e->reason = reason;
 	}
 	if (e->is_cell)
-		cell_kill(e->context);
+		context_kill(e->context);
 	else
 		jail_exec_kill(e->x);
 	e->stage = STOP_KILLED;
-	e->stage_ms = super_now_ms() + REAP_LIMIT_MS;
+	e->stage_ms = clock_now_ms() + REAP_LIMIT_MS;
 }
 
 /* --- looking while it runs ------------------------------------------------------------ */
@@ -179,7 +180,7 @@ static void kill_kept(struct context *c, enum limit_kind kind)
 
 	snprintf(c->lost_why, sizeof c->lost_why, "what earlier cells left running passed the %s limit of "
 		"%s", limit_names[kind], number_format_size(c->s->session->spec.limits[kind], limit));
-	cell_kill(c);
+	context_kill(c);
 }
 
 static void check_kept_memory(struct context *c, int64_t now)
@@ -224,7 +225,7 @@ static void check_disk(struct super *s, int64_t now)
 
 void limit_step(struct super *s)
 {
-	int64_t now = super_now_ms();
+	int64_t now = clock_now_ms();
 
 	for (struct exec *e = s->execs, *next; e; e = next) {
 		next = e->next;
@@ -235,7 +236,7 @@ void limit_step(struct super *s)
 		struct context *c = &s->contexts[i];
 		if (c->kill_ms && now >= c->kill_ms) {
 			c->kill_ms = 0;
-			cell_kill(c);
+			context_kill(c);
 		}
 		check_kept_memory(c, now);
 	}

@@ -58,10 +58,3 @@ int loop_step(struct loop *l, int64_t timeout_ms)
 	}
 	return r;
 }
-
-void loop_done(struct loop *l)
-{
-	free(l->v);
-	free(l->polled);
-	*l = (struct loop){ 0 };
-}

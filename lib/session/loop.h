@@ -31,5 +31,3 @@ void loop_remove(struct loop *l, struct source *s);
 /* Waits for at most timeout_ms [ms] (-1: without end) and serves what is ready. Returns how
  * many were, or -errno. */
 int loop_step(struct loop *l, int64_t timeout_ms);
-
-void loop_done(struct loop *l);

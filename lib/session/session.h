@@ -45,13 +45,16 @@ int session_create(struct store *st, struct session_spec *spec, struct store_ses
  */
 int session_connect(struct store_session *s, int *ret_conn, struct fault *f);
 
-/* Like session_connect for a session that may be stopped: its state is ready again. */
+/* Like session_connect for a session that may be stopped: its state is ready again. Faults: as of
+ * session_connect. */
 int session_start(struct store_session *s, int *ret_conn, struct fault *f);
 
 /* Waits until the jail is built. Faults: what kept it from that. */
 int session_wait_ready(int conn, struct fault *f);
 
-/* Like session_connect, but positive (1) when no supervisor lives; the lock is held then. */
+/* Like session_connect, but positive (1) when no supervisor lives; the lock is held then.
+ * Faults: BUSY one lives but does not answer within 5 s; SYSTEM, FORMAT, NOT_FOUND as of
+ * store_session_lock. */
 int session_connect_live(struct store_session *s, int *ret_conn, struct fault *f);
 
 /* Stops all processes of a session; live or not. With for_good its state becomes stopped.
@@ -114,18 +117,15 @@ bool session_is_gone(const struct fault *f);
 enum files_kind { FILES_GET, FILES_PUT, FILES_EMPTY, FILES_PROBE };
 
 /* The stream of files comes as SESSION_REPLY_OUTPUT (GET) or goes through session_stdin
- * (PUT); lib/jail/stream.h has its format. Faults: as above. */
+ * (PUT); base/stream.h has its format. Faults: as above. */
 int session_request_files(int conn, enum files_kind kind, char **argv, struct fault *f);
 
 /* Tries from inside what must be refused, then ends the session; the answer comes as
  * SESSION_REPLY_OUTPUT, one JSON object. Faults: as above. */
 int session_request_probe(int conn, struct fault *f);
 
-int session_request_contexts(int conn, struct fault *f);
+/* Ends a kept interpreter; language "": the session's own. Faults: as above. */
 int session_request_context_remove(int conn, const char *language, const char *name, struct fault *f);
-
-/* Asks whether the session is up; the reply is DONE. */
-int session_request_ping(int conn, struct fault *f);
 
 enum session_reply_kind {
 	SESSION_REPLY_ACCEPTED, /* .exec_id */

@@ -156,7 +156,7 @@ void exec_settle(struct exec *e)
 		answer(e, &full, &brief);
 	}
 	s->session->status.last_used_us = clock_wall_us();
-	s->idle_since_ms = super_now_ms();
+	s->idle_since_ms = clock_now_ms();
 	if (e->w.r.flags & EXEC_LAST)
 		s->last_done = true;
 }

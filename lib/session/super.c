@@ -36,11 +36,6 @@ enum { SPARE_RETRY_MS = 50, SPARE_TRIES = 20 };
 /* [ms] How often a session looks whether it is still there. */
 enum { LOOK_MS = 5 * 60 * 1000 };
 
-int64_t super_now_ms(void)
-{
-	return clock_now_ms();
-}
-
 struct text *super_event(struct super *s, enum event_type type, struct exec *e)
 {
 	return event_begin(&s->journal, type, s->session->spec.id, e ? e->id : NULL);
@@ -113,7 +108,7 @@ void super_spare_failed(struct super *s, uint32_t number, const struct fault *f)
 
 	cgroup_child_remove(s->cgroup, number);
 	s->spare_asked = false;
-	s->spare_retry_ms = super_now_ms() + SPARE_RETRY_MS;
+	s->spare_retry_ms = clock_now_ms() + SPARE_RETRY_MS;
 	for (struct exec *e = s->execs, *next; e; e = next) {
 		next = e->next;
 		if (e->phase == PHASE_RUNNING || e->phase == PHASE_STARTING)
@@ -128,7 +123,7 @@ void super_spare_failed(struct super *s, uint32_t number, const struct fault *f)
 
 static void retry_spare(struct super *s)
 {
-	if (!s->spare_retry_ms || super_now_ms() < s->spare_retry_ms)
+	if (!s->spare_retry_ms || clock_now_ms() < s->spare_retry_ms)
 		return;
 	s->spare_retry_ms = 0;
 	super_spare_wanted(s);
@@ -150,7 +145,7 @@ static void finish(struct super *s)
 	if (s->last_done)
 		setpriority(PRIO_PROCESS, 0, 10);
 
-	cell_close_all(s);
+	context_close_all(s);
 	s->spare = jail_exec_free(s->spare);
 	s->jail = jail_free(s->jail);
 	s->cgroup = cgroup_remove(s->cgroup);
@@ -159,7 +154,7 @@ static void finish(struct super *s)
 	st->cgroup[0] = 0;
 	if (s->stop == WIRE_STOP_FOR_GOOD)
 		st->state = STATE_STOPPED;
-	if (s->expires_ms && super_now_ms() >= s->expires_ms)
+	if (s->expires_ms && clock_now_ms() >= s->expires_ms)
 		st->state = STATE_EXPIRED;
 	if (!destroy)
 		super_save_status(s);
@@ -176,7 +171,7 @@ static bool is_deleted(const struct super *s)
 static void check_times(struct super *s)
 {
 	const struct session_spec *spec = &s->session->spec;
-	int64_t now = super_now_ms();
+	int64_t now = clock_now_ms();
 
 	if (s->expires_ms && now >= s->expires_ms && !s->ending) {
 		struct text *t = super_event(s, EVENT_SESSION_EXPIRED, NULL);
@@ -222,7 +217,7 @@ void super_stop(struct super *s, enum wire_stop how, struct conn *c)
 static int64_t next_wake(struct super *s)
 {
 	const struct session_spec *spec = &s->session->spec;
-	int64_t now = super_now_ms(), at = limit_next_ms(s);
+	int64_t now = clock_now_ms(), at = limit_next_ms(s);
 	int64_t due[5] = { s->expires_ms, 0, 0, s->spare_retry_ms, s->look_ms };
 
 	if (!super_is_busy(s) && !s->conns) {
@@ -249,9 +244,9 @@ static bool is_over(struct super *s)
 /* Sends what still waits, for a bounded time: a client that does not read loses it. */
 static void flush(struct super *s)
 {
-	int64_t end = super_now_ms() + 2000;
+	int64_t end = clock_now_ms() + 2000;
 
-	while (s->conns && super_now_ms() < end) {
+	while (s->conns && clock_now_ms() < end) {
 		bool waiting = false;
 		for (struct conn *c = s->conns; c; c = c->next)
 			waiting |= c->first != NULL;
@@ -313,9 +308,9 @@ void super_main(struct store *st, struct store_session *session, int conn)
 	mallopt(M_TOP_PAD, 512 * KIB);
 	title_set("sbx: %s supervisor", session->spec.id);
 	listen_to_signals(&s);
-	s.idle_since_ms = super_now_ms();
+	s.idle_since_ms = clock_now_ms();
 	struct conn *c = conn >= 0 ? conn_new(&s, conn) : NULL;
-	if (begin(&s, &f) < 0) {
+	if (super_begin(&s, &f) < 0) {
 		if (c)
 			conn_fault(c, &f);
 		s.ending = true;

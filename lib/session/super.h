@@ -1,9 +1,9 @@
 /*
  * The supervisor of one session, inside: what its files share. One process, one loop.
  *
- *	super.c    loop, timers, end                conn.c    clients
- *	begin.c    jail, cgroup, socket             exec.c    one execution, begin to end
- *	cell.c     kept interpreters                limit.c   time, CPU, memory, disk
+ *	super.c    loop, timers, end                conn.h     clients
+ *	begin.c    jail, cgroup, socket             exec-do.h  executions, begin to end
+ *	watch.h    limits that are kept by looking  cell.h     kept interpreters
  */
 #pragma once
 
@@ -47,16 +47,30 @@ struct super {
 	struct fault fault;
 };
 
-void super_spare_wanted(struct super *s);
-/* A spare died while it waited. */
-void super_spare_lost(struct super *s, uint32_t number);
-void super_spare_failed(struct super *s, uint32_t number, const struct fault *f);
-int64_t super_now_ms(void);
-void super_journal(struct super *s, struct exec *e);   /* ends the event that was begun */
+/* --- super.c ------------------------------------------------------------------------------ */
+
+/* Begins an event of the session, or of e; super_journal ends it, and sends it to e's client
+ * where that follows. */
 struct text *super_event(struct super *s, enum event_type type, struct exec *e);
+void super_journal(struct super *s, struct exec *e);
+
+/* Writes status.json, best effort. */
 void super_save_status(struct super *s);
+
+/* Asks for a spare, unless there is one or one is coming. */
+void super_spare_wanted(struct super *s);
+
+/* One could not be made; it is tried again. Or it died while it waited. */
+void super_spare_failed(struct super *s, uint32_t number, const struct fault *f);
+void super_spare_lost(struct super *s, uint32_t number);
+
+/* Begins the end: nothing new is taken, what runs is cancelled. c is told; NULL: nobody. */
 void super_stop(struct super *s, enum wire_stop how, struct conn *c);
+
+/* Some execution has not ended. */
 bool super_is_busy(const struct super *s);
 
-/* --- begin.c */
-int begin(struct super *s, struct fault *f);
+/* --- begin.c ------------------------------------------------------------------------------ */
+
+/* Directories, journal, jail, control groups, socket. Faults: as of session_create. */
+int super_begin(struct super *s, struct fault *f);
