@@ -117,6 +117,9 @@ int cgroup_remove_tree(const struct cgroup_host *h, const char *path, int64_t ti
 
 /* --- the same with a host that is given, for tests ---------------------------------------- */
 
+/* Faults: as of cgroup_make. */
 int cgroup_make_on(const struct cgroup_host *h, const char *id, const struct cgroup_limits *l,
 	struct cgroup **ret, struct fault *f);
+
+/* Faults: as of cgroup_remove_paths. */
 int cgroup_remove_paths_on(const struct cgroup_host *h, const char *paths, struct fault *f);

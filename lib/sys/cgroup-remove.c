@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "sys/cgroup-inner.h"
+#include "sys/pidfd.h"
 
 /* Deeper groups are nobody's but a payload's with delegation, which it never gets. */
 enum { DEPTH_MAX = 4, KILL_PATHS_MS = 1000, PAUSE_US = 1000 };
@@ -30,7 +30,7 @@ static const char *base_name(const char *path)
  * pidfd first, then asked where it is. */
 static void kill_pid(const struct cgroup_host *h, pid_t pid, const char *name)
 {
-	auto_fd int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	auto_fd int pidfd = pidfd_find(pid);
 	auto_text struct text t = { 0 };
 	char path[300], mark[128];
 	struct fault f;
@@ -44,7 +44,7 @@ static void kill_pid(const struct cgroup_host *h, pid_t pid, const char *name)
 		char after = p[strlen(mark)];
 		if (after != '\n' && after != '/')
 			continue;
-		syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+		pidfd_kill(pidfd, SIGKILL);
 		return;
 	}
 }

@@ -258,6 +258,8 @@ static int open_door(const struct cgroup_dir *d, bool is_v1)
 	return fd < 0 ? -errno : fd;
 }
 
+_Static_assert((int)CGROUP_DOORS == (int)PLACES, "a door in each place");
+
 int cgroup_open_doors(const struct cgroup *cg, int ret[CGROUP_DOORS], size_t *ret_n, struct fault *f)
 {
 	size_t n = 0;

@@ -5,12 +5,12 @@
  *	cgroup_open_doors(cg, fds, &n, &f);        init writes "0" to each; children inherit
  *	fd = cgroup_child_make(cg, n);             memory evidence of one exec-init: the same
  *	…
+ *	cg = cgroup_remove(cg);
  *
  * A process enters by writing "0", itself, to a descriptor that was opened here. With v1 that
  * file is "tasks": a single thread that moves itself needs none of the kernel's global locks
  * (30 µs), where writing its number to cgroup.procs from outside waits for a grace period after
  * idle (5 to 19 ms, Linux 6.18). Source: cgroup_procs_write_start, Linux 5.5.
- *	cg = cgroup_remove(cg);
  *
  * Groups are made below the caller's own group of each hierarchy and named sbx-ID.
  */
@@ -48,8 +48,8 @@ int cgroup_make(const char *id, const struct cgroup_limits *l, struct cgroup **r
 const char *cgroup_enforced(const struct cgroup *cg, enum cgroup_controller c);
 const char *cgroup_why(const struct cgroup *cg, enum cgroup_controller c);
 
-/* One in each hierarchy. */
-enum { CGROUP_DOORS = 5 };
+/* One in each hierarchy: three of v1, and v2. */
+enum { CGROUP_DOORS = 4 };
 
 /* Opens what a process writes "0" to; the descriptors are the caller's. Faults: SYSTEM. */
 int cgroup_open_doors(const struct cgroup *cg, int ret[CGROUP_DOORS], size_t *ret_n, struct fault *f);
@@ -71,9 +71,11 @@ int cgroup_child_make(struct cgroup *cg, uint32_t n);
 void cgroup_child_read(struct cgroup *cg, uint32_t n, struct cgroup_usage *ret);
 void cgroup_child_remove(struct cgroup *cg, uint32_t n);
 
-/* Where the groups lie, one directory a line, for status.json; and removal by that text
- * after a crash: kills what is left in it (cgroup.kill, else by pidfd), then rmdir. */
+/* Where the groups lie, one directory a line, for status.json. */
 void cgroup_paths(const struct cgroup *cg, char *buf, size_t room);
+
+/* Removal by that text after a crash: kills what is left in it (cgroup.kill, else by pidfd), then
+ * rmdir. Faults: FORMAT a line is no group of a session; SYSTEM one stays. */
 int cgroup_remove_paths(const char *paths, struct fault *f);
 
 /* The same where it was not even written down: what a session of this id has below the
