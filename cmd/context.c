@@ -4,6 +4,7 @@
 
 #include "base/auto.h"
 #include "base/json.h"
+#include "session/client.h"
 #include "session/session.h"
 #include "cmds.h"
 

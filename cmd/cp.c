@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/stream.h"
 #include "pack/pack.h"
+#include "session/client.h"
 #include "session/session.h"
 #include "cmds.h"
 

@@ -12,6 +12,7 @@
 #include "base/auto.h"
 #include "base/json.h"
 #include "fmt/fmt.h"
+#include "session/client.h"
 #include "session/session.h"
 #include "ask.h"
 

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "session/session.h"
+#include "session/client.h"
 #include "session/spec.h"
 
 #include "cmds.h"

@@ -1,7 +1,7 @@
 /* Inside: what an exec-init can do without a program. Runs as the payload. */
 #pragma once
 
-#include "jail/jail.h"
+#include "jail/exec.h"
 
 /* Returns: the exit status. */
 int builtin_run(const struct jail_command *c);

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "jail/jail.h"
+#include "jail/exec.h"
 
 /* Above every descriptor that a program is given: where ours have to be. */
 enum { CHILD_FIRST_FD = 32 };

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "base/frame.h"
-#include "jail/jail.h"
+#include "jail/exec.h"
 #include "sys/msg.h"
 
 /* The descriptors that go with it are those of c->fds that are not -1, in order. */

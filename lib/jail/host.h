@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "jail/jail.h"
+#include "jail/exec.h"
 #include "sys/msg.h"
 
 enum { JAIL_PENDING_MAX = 8 };

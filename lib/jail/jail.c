@@ -24,11 +24,6 @@ int jail_fd(const struct jail *j)
 	return j->sock;
 }
 
-int jail_pidfd(const struct jail *j)
-{
-	return j->pidfd;
-}
-
 int jail_release(struct jail *j, const int *doors, size_t n_doors, int spare_door, struct fault *f)
 {
 	auto_text struct text t = { 0 };

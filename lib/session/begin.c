@@ -18,9 +18,9 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/title.h"
-#include "session/super.h"
 #include "session/spec.h"
 #include "session/start.h"
+#include "session/super.h"
 
 /* --- the jail ------------------------------------------------------------------------ */
 

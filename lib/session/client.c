@@ -5,6 +5,7 @@
 
 #include "base/frame.h"
 #include "base/limits.h"
+#include "session/session.h"
 #include "session/wire.h"
 
 static const char gone_text[] = "the session's supervisor is gone";

@@ -2,7 +2,7 @@
  * result.c, record.c, repeat.c. */
 #pragma once
 
-#include "jail/jail.h"
+#include "jail/exec.h"
 #include "session/changes.h"
 #include "session/loop.h"
 #include "session/spool.h"

@@ -11,6 +11,7 @@
 #include "base/frame.h"
 #include "base/json.h"
 #include "event/event.h"
+#include "session/session.h"
 #include "session/start.h"
 #include "session/wire.h"
 #include "sys/cgroup.h"

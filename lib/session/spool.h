@@ -8,7 +8,7 @@
 
 #include "base/fault.h"
 #include "base/text.h"
-#include "store/store.h"
+#include "store/record.h"
 
 struct spool {
 	int dir;           /* exec/ID, the caller's */

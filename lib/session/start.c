@@ -13,6 +13,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "session/session.h"
 #include "session/start.h"
 #include "session/wire.h"
 #include "sys/pidfd.h"

@@ -26,9 +26,10 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/title.h"
-#include "session/super.h"
+#include "session/session.h"
 #include "session/spec.h"
 #include "session/start.h"
+#include "session/super.h"
 
 /* [ms] A spare that could not be made is tried again; so often while nothing runs. */
 enum { SPARE_RETRY_MS = 50, SPARE_TRIES = 20 };

@@ -1,7 +1,7 @@
 /* What client and supervisor say to each other; types of sys/msg.h packets. */
 #pragma once
 
-#include "session/session.h"
+#include "session/client.h"
 #include "sys/msg.h"
 
 enum wire_type {

@@ -1,7 +1,7 @@
 #include <nettle/sha2.h>
 
 #include "base/mem.h"
-#include "store/store.h"
+#include "store/record.h"
 
 struct digest {
 	struct sha256_ctx ctx;

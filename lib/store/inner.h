@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "store/store.h"
+#include "store/record.h"
 
 /* Ids inside; with a home of id_base 0 everything on disk is the caller's own. */
 enum { STORE_PAYLOAD_ID = 1000 };

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "session/client.h"
 #include "session/session.h"
 
 static long long now_ns(void)

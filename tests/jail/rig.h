@@ -13,7 +13,7 @@
 #pragma once
 
 #include "base/text.h"
-#include "jail/jail.h"
+#include "jail/exec.h"
 
 struct rig {
 	char dir[128];

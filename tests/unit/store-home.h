@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <cmocka.h>
 
-#include "store/store.h"
+#include "store/record.h"
 #include "temp-dir.h"
 
 /* Also 77: a test that cannot be made here. */

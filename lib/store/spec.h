@@ -1,0 +1,62 @@
+/* What is kept of a session: what was asked for, and what is. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/id.h"
+
+enum session_class { CLASS_EPHEMERAL, CLASS_TASK, CLASS_WORKSPACE };
+enum session_state { STATE_CREATING, STATE_READY, STATE_STOPPED, STATE_EXPIRED };
+extern const char *const session_class_names[], *const session_state_names[];
+
+enum limit_kind { LIMIT_CPU, LIMIT_MEMORY, LIMIT_DISK, LIMIT_PIDS, LIMIT_NOFILE, LIMIT_KINDS };
+extern const char *const limit_names[]; /* "cpu" "memory" "disk" "pids" "nofile" */
+
+/* What was asked for: spec.json. Filled by cmd/ from options and YAML or JSON. */
+struct session_spec {
+	char id[ID_TEXT];
+	char name[ID_TEXT];          /* "" without a name */
+	char runtime[64];            /* as asked: "python:3" */
+	char runtime_resolved[64];   /* "python:3.11" */
+	char interpreter[256];       /* "/usr/bin/python3.11" */
+	char skeleton[ID_TEXT];      /* directory in layers/ */
+	enum session_class class;
+	uint64_t limits[LIMIT_KINDS];   /* thousandths of a CPU, bytes, bytes, n, n; 0: none */
+	uint32_t require;               /* bit i: refuse where limit i is not enforced */
+	uint64_t lifetime_ms, idle_timeout_ms, dormant_after_ms, exec_timeout_ms; /* [ms] 0: none */
+	uint64_t output_keep_bytes;     /* [bytes] */
+	char **env;                     /* K=V, NULL-terminated */
+	char **tools;                   /* recorded, not enforced */
+	int64_t created_us;             /* [µs] wall clock */
+};
+
+void session_spec_done(struct session_spec *s);
+
+/* One kept interpreter as it was last known. */
+struct context_state {
+	char name[ID_TEXT];
+	char language[16]; /* "python" "node" "shell" */
+	uint32_t epoch;    /* counts from 1: the first start */
+	bool alive;        /* it was running when this was written */
+};
+
+enum { CONTEXTS_MAX = 16 };
+
+/* What is: status.json, replaced at each change, never on the hot path of exec. */
+struct session_status {
+	enum session_state state;
+	pid_t pid;                /* supervisor; 0: none */
+	uint64_t pid_start_ticks; /* proc_pid_stat(5) field 22: a pid alone is no identity */
+	pid_t init_pid;           /* init of its jail, on the host; 0: none */
+	uint64_t init_start_ticks;
+	char boot_id[40];
+	int64_t last_used_us;     /* [µs] wall clock; end of the last exec */
+	int64_t expires_us;       /* [µs] wall clock; 0: never */
+	char enforced_by[LIMIT_KINDS][16];
+	char cgroup[512];         /* where; "" without */
+	struct context_state contexts[CONTEXTS_MAX];
+	uint32_t n_contexts;
+	char jail[1024];          /* JSON object: layers in force, fallbacks */
+};
