@@ -1,16 +1,12 @@
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/auto.h"
 #include "jail/sweep.h"
+#include "sys/proc.h"
 
 uint32_t sweep_all(void)
 {
@@ -32,23 +28,6 @@ uint32_t sweep_all(void)
 	}
 }
 
-/* Field 22, counted from behind the name, which may hold anything. proc_pid_stat(5) */
-static uint64_t start_ticks(int proc, const char *pid)
-{
-	char path[64], text[1024];
-
-	snprintf(path, sizeof path, "%.20s/stat", pid);
-	auto_fd int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-	if (n <= 0)
-		return 0;
-	text[n] = 0;
-	char *at = strrchr(text, ')');
-	for (int field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	return at ? strtoull(at, NULL, 10) : 0;
-}
-
 static bool kill_newer(uint64_t since_ticks, pid_t leader)
 {
 	bool found = false;
@@ -57,7 +36,7 @@ static bool kill_newer(uint64_t since_ticks, pid_t leader)
 
 	while (d && (e = readdir(d))) {
 		long pid = strtol(e->d_name, NULL, 10);
-		if (pid <= 1 || pid == leader || start_ticks(dirfd(d), e->d_name) <= since_ticks)
+		if (pid <= 1 || pid == leader || proc_start_ticks((pid_t)pid) <= since_ticks)
 			continue;
 		kill((pid_t)pid, SIGKILL);
 		found = true;

@@ -21,6 +21,7 @@
 #include "session/spec.h"
 #include "session/start.h"
 #include "session/super.h"
+#include "sys/proc.h"
 
 /* --- the jail ------------------------------------------------------------------------ */
 
@@ -263,9 +264,9 @@ static void note_start(struct super *s)
 
 	st->state = STATE_READY;
 	st->pid = getpid();
-	st->pid_start_ticks = start_ticks(getpid());
+	st->pid_start_ticks = proc_start_ticks(getpid());
 	st->init_pid = jail_pid(s->jail);
-	st->init_start_ticks = start_ticks(st->init_pid);
+	st->init_start_ticks = proc_start_ticks(st->init_pid);
 	store_boot_id(st->boot_id);
 	if (!st->expires_us && s->session->spec.lifetime_ms)
 		st->expires_us = now_us + (int64_t)s->session->spec.lifetime_ms * 1000;

@@ -16,6 +16,7 @@
 #include "session/wire.h"
 #include "sys/cgroup.h"
 #include "sys/pidfd.h"
+#include "sys/proc.h"
 
 enum {
 	STOP_MS = 5000,
@@ -53,7 +54,7 @@ static void kill_supervisor(struct store_session *s)
 	if (!s->status.pid || strcmp(s->status.boot_id, boot) != 0)
 		return;
 	auto_fd int fd = pidfd_find(s->status.pid);
-	if (fd >= 0 && start_ticks(s->status.pid) == s->status.pid_start_ticks)
+	if (fd >= 0 && proc_start_ticks(s->status.pid) == s->status.pid_start_ticks)
 		pidfd_kill(fd, SIGKILL);
 }
 

@@ -17,6 +17,7 @@
 #include "session/start.h"
 #include "session/wire.h"
 #include "sys/pidfd.h"
+#include "sys/proc.h"
 
 /* [ms] A supervisor that lives but does not answer within this is hung. */
 enum { CONNECT_MS = 5000, RETRY_MS = 2 };
@@ -25,24 +26,6 @@ void start_address(const struct store_session *s, struct sockaddr_un *ret)
 {
 	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	snprintf(ret->sun_path, sizeof ret->sun_path, "/proc/self/fd/%d/ctl", s->dir);
-}
-
-uint64_t start_ticks(pid_t pid)
-{
-	char path[32], buf[1024];
-	unsigned long long ticks = 0;
-
-	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, buf, sizeof buf - 1);
-	if (n <= 0)
-		return 0;
-	buf[n] = 0;
-	/* The name may hold blanks and brackets; the fields begin behind the last bracket. */
-	char *p = strrchr(buf, ')');
-	for (int field = 2; p && field < 22; field++)
-		p = strchr(p + 1, ' ');
-	return p && sscanf(p, "%llu", &ticks) == 1 ? ticks : 0;
 }
 
 /* --- connecting ---------------------------------------------------------------------- */
@@ -113,7 +96,7 @@ static int wait_for_old_init(const struct store_session *s, struct fault *f)
 	if (!st->init_pid || strcmp(st->boot_id, boot) != 0)
 		return 0;
 	auto_fd int fd = pidfd_find(st->init_pid);
-	if (fd < 0 || start_ticks(st->init_pid) != st->init_start_ticks)
+	if (fd < 0 || proc_start_ticks(st->init_pid) != st->init_start_ticks)
 		return 0;
 	pidfd_kill(fd, SIGKILL);
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -127,7 +110,7 @@ static int wait_for_old_init(const struct store_session *s, struct fault *f)
 
 static void close_all_but(int keep[], size_t n)
 {
-	/* Sorted by the caller's order of opening it is not: close what lies between. */
+	/* Sorted, so that what lies between two of them can be closed at once. */
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = i + 1; k < n; k++)
 			if (keep[k] < keep[i]) {

@@ -13,10 +13,6 @@
  * than an address. */
 void start_address(const struct store_session *s, struct sockaddr_un *ret);
 
-/* When a process started, in ticks since boot; 0 when there is none. Source:
- * proc_pid_stat(5) field 22. */
-uint64_t start_ticks(pid_t pid);
-
 /* Runs in the forked child until the session has no need of it. The session's lock is held. */
 void super_main(struct store *st, struct store_session *session, int conn);
 

@@ -1,0 +1,9 @@
+/* What /proc says of a process. */
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* When a process started, in ticks since boot; 0 when there is none. With its pid it is an
+ * identity. Source: proc_pid_stat(5) field 22. */
+uint64_t proc_start_ticks(pid_t pid);
