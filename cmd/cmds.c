@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/near.h"
+#include "base/utf8.h"
 #include "cmds.h"
 
 const struct cmd *const cmds[] = {
@@ -137,7 +138,7 @@ static void report(const struct cmd *c, const struct fault *f, bool json)
 		fflush(stdout);
 		fd_write_all(STDOUT_FILENO, t.data, t.n);
 	} else {
-		out_put_visible(&t, f->text);
+		utf8_put_visible(&t, f->text, strlen(f->text));
 		fprintf(stderr, SBX_PROGRAM " %s: %s\n", c->name, text_string(&t));
 	}
 	if (trace && !strcmp(trace, "1") && f->file)

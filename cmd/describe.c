@@ -1,9 +1,8 @@
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/mem.h"
+#include "base/number.h"
 #include "session/spec.h"
 #include "describe.h"
 
@@ -14,21 +13,10 @@ static void put_when(struct text *t, const char *key, int64_t wall_us)
 	json_put_string(t, key, wall_us ? clock_format(wall_us, buf) : NULL);
 }
 
-/* Thousandths as a number of JSON, without a detour over binary fractions. */
-static void put_cpu(struct text *t, uint64_t thousandths)
-{
-	auto_text struct text v = { 0 };
-
-	text_format(&v, "%" PRIu64 ".%03" PRIu64, thousandths / 1000, thousandths % 1000);
-	while (v.data[v.n - 1] == '0')
-		v.data[--v.n] = 0;
-	if (v.data[v.n - 1] == '.')
-		v.data[--v.n] = 0;
-	json_raw(t, v.data, v.n);
-}
-
 static void put_limits(struct text *t, const struct store_session *s)
 {
+	char buf[NUMBER_TEXT_MAX];
+
 	json_key(t, "limits");
 	json_open(t, '{');
 	for (size_t i = 0; i < LIMIT_KINDS; i++) {
@@ -39,9 +27,10 @@ static void put_limits(struct text *t, const struct store_session *s)
 		json_key(t, bytes ? "limit_bytes" : "limit");
 		if (!v)
 			json_null(t);
-		else if (i == LIMIT_CPU)
-			put_cpu(t, v);
-		else
+		else if (i == LIMIT_CPU) {
+			number_format_cpu(v, buf);
+			json_raw(t, buf, strlen(buf));
+		} else
 			json_int(t, (int64_t)v);
 		json_put_string(t, "enforced_by",
 			s->status.enforced_by[i][0] ? s->status.enforced_by[i] : "none");

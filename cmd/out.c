@@ -50,35 +50,6 @@ int out_init(struct out *o, const struct column *columns, const char *names, con
 	return 0;
 }
 
-void out_put_visible(struct text *t, const char *s)
-{
-	const unsigned char *p = (const unsigned char *)s;
-	size_t left = strlen(s);
-
-	while (left) {
-		size_t n = utf8_sequence(p, left);
-		/* U+0080 to U+009F are control characters too; some terminals obey them. */
-		bool plain = n && p[0] >= 0x20 && p[0] != 0x7f && !(p[0] == 0xc2 && p[1] < 0xa0);
-		if (plain)
-			text_put_bytes(t, p, n);
-		else
-			text_format(t, "\\x%02x", *p);
-		n = plain ? n : 1;
-		p += n;
-		left -= n;
-	}
-}
-
-static void put_cpu(struct text *t, uint64_t v)
-{
-	text_format(t, "%" PRIu64, v / 1000);
-	if (!(v % 1000))
-		return;
-	text_format(t, ".%03" PRIu64, v % 1000);
-	while (t->data[t->n - 1] == '0')
-		t->data[--t->n] = 0;
-}
-
 static bool is_absent(const struct column *c, const void *p)
 {
 	switch (c->kind) {
@@ -98,7 +69,7 @@ static void put_cell(struct text *t, const struct column *c, const void *p)
 
 	switch (c->kind) {
 	case COLUMN_TEXT:
-		out_put_visible(t, *(const char *const *)p);
+		utf8_put_visible(t, *(const char *const *)p, strlen(*(const char *const *)p));
 		break;
 	case COLUMN_UINT:
 		text_format(t, "%" PRIu64, *(const uint64_t *)p);
@@ -110,7 +81,7 @@ static void put_cell(struct text *t, const struct column *c, const void *p)
 		text_put(t, number_format_time(*(const uint64_t *)p, buf));
 		break;
 	case COLUMN_CPU:
-		put_cpu(t, *(const uint64_t *)p);
+		text_put(t, number_format_cpu(*(const uint64_t *)p, buf));
 		break;
 	case COLUMN_WHEN:
 		clock_format(*(const int64_t *)p, buf);
@@ -125,8 +96,7 @@ static void put_cell(struct text *t, const struct column *c, const void *p)
 
 static void put_json(struct text *t, const struct column *c, const void *p)
 {
-	char buf[CLOCK_TEXT_MAX];
-	auto_text struct text cell = { 0 };
+	char buf[CLOCK_TEXT_MAX + NUMBER_TEXT_MAX];
 
 	json_key(t, c->key);
 	if (is_absent(c, p))
@@ -138,8 +108,8 @@ static void put_json(struct text *t, const struct column *c, const void *p)
 	else if (c->kind == COLUMN_WHEN)
 		json_string(t, clock_format(*(const int64_t *)p, buf));
 	else if (c->kind == COLUMN_CPU) {
-		put_cpu(&cell, *(const uint64_t *)p);
-		json_raw(t, cell.data, cell.n);
+		number_format_cpu(*(const uint64_t *)p, buf);
+		json_raw(t, buf, strlen(buf));
 	} else
 		json_int(t, *(const int64_t *)p);
 }

@@ -79,6 +79,3 @@ int out_init(struct out *o, const struct column *columns, const char *names, con
 	struct fault *f);
 void out_row(struct out *o, const void *row);
 void out_done(struct out *o);
-
-/* Appends s with control characters and what is not UTF-8 made visible. */
-void out_put_visible(struct text *t, const char *s);

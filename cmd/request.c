@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "ask.h"
 #include "drive.h"
 
@@ -105,8 +106,6 @@ int drive_check(const struct exec_request *q, struct fault *f)
 void drive_request_done(struct drive_code *own)
 {
 	text_done(&own->text);
-	for (char **e = own->env; e && *e; e++)
-		free(*e);
-	free(own->env);
+	mem_free_strings(own->env);
 	*own = (struct drive_code){ 0 };
 }

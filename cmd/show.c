@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/number.h"
+#include "base/utf8.h"
 #include "session/spec.h"
 #include "cmds.h"
 #include "describe.h"
@@ -31,7 +32,7 @@ static const struct operand operands[] = {
 static void put_line(struct text *t, const char *key, const char *value)
 {
 	text_format(t, "%-12s ", key);
-	out_put_visible(t, value);
+	utf8_put_visible(t, value, strlen(value));
 	text_put_char(t, '\n');
 }
 
@@ -52,7 +53,7 @@ static void put_limit(struct text *t, const struct store_session *s, enum limit_
 	if (!n)
 		text_put(&v, "none");
 	else if (i == LIMIT_CPU)
-		text_format(&v, "%" PRIu64 ".%03" PRIu64, n / 1000, n % 1000);
+		text_put(&v, number_format_cpu(n, buf));
 	else if (i == LIMIT_MEMORY || i == LIMIT_DISK)
 		text_put(&v, number_format_size(n, buf));
 	else

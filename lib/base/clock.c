@@ -50,8 +50,7 @@ const char *clock_format(int64_t wall_us, char buf[CLOCK_TEXT_MAX])
 
 	civil(day, &year, &month, &date);
 	s -= day * 86400;
-	/* Unsigned, so that the compiler sees that nothing is cut off. */
-	/* The remainders tell the compiler that the text fits. */
+	/* Unsigned remainders: the compiler sees that the text fits. */
 	unsigned second = (unsigned)s % 86400, us = (unsigned)(wall_us % 1000000) % 1000000;
 	snprintf(buf, CLOCK_TEXT_MAX, "%04u-%02u-%02uT%02u:%02u:%02u.%06uZ", (unsigned)year % 10000,
 		(unsigned)month % 100, (unsigned)date % 100, second / 3600, second / 60 % 60,

@@ -28,6 +28,13 @@ char *mem_string(const char *s)
 	return s ? kept(strdup(s)) : NULL;
 }
 
+void mem_free_strings(char **list)
+{
+	for (char **s = list; s && *s; s++)
+		free(*s);
+	free(list);
+}
+
 char *mem_bytes(const void *p, size_t n)
 {
 	char *copy = mem_zeroed(n + 1, 1);

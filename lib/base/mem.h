@@ -17,6 +17,9 @@ void *mem_resized(void *p, size_t n, size_t size) __attribute__((returns_nonnull
 /* A copy of s; NULL gives NULL. */
 char *mem_string(const char *s);
 
+/* Frees a list that ends with NULL, and its strings; NULL is one, too. */
+void mem_free_strings(char **list);
+
 /* A copy of n bytes with a NUL behind them. */
 char *mem_bytes(const void *p, size_t n) __attribute__((returns_nonnull));
 

@@ -51,7 +51,7 @@ static void print_time(uint64_t v, char buf[NUMBER_TEXT_MAX])
 
 static void print_cpu(uint64_t v, char buf[NUMBER_TEXT_MAX])
 {
-	snprintf(buf, NUMBER_TEXT_MAX, "%g", (double)v / 1000);
+	number_format_cpu(v, buf);
 }
 
 static const struct scale plain = { no_units, "a whole number", "16", print_plain };
@@ -131,6 +131,18 @@ int number_parse_time(const char *s, uint64_t min, uint64_t max, uint64_t *ret, 
 int number_parse_cpu(const char *s, uint64_t min, uint64_t max, uint64_t *ret, struct fault *f)
 {
 	return parse(&cpus, s, min, max, ret, f);
+}
+
+const char *number_format_cpu(uint64_t thousandths, char buf[NUMBER_TEXT_MAX])
+{
+	int n = snprintf(buf, NUMBER_TEXT_MAX, "%" PRIu64 ".%03" PRIu64, thousandths / 1000,
+		thousandths % 1000);
+
+	while (buf[n - 1] == '0')
+		buf[--n] = 0;
+	if (buf[n - 1] == '.')
+		buf[--n] = 0;
+	return buf;
 }
 
 /* The greatest unit that leaves at least 1, with one decimal where it is not whole. */

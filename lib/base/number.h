@@ -28,6 +28,9 @@ int number_parse_cpu(const char *s, uint64_t min, uint64_t max, uint64_t *ret, s
 
 enum { NUMBER_TEXT_MAX = 32 };
 
+/* Thousandths as "2" or "1.5", exact: a number of JSON, too. */
+const char *number_format_cpu(uint64_t thousandths, char buf[NUMBER_TEXT_MAX]);
+
 /* "256 MiB", "1.5 GiB"; "90 s", "5 min": for people, never for machines. */
 const char *number_format_size(uint64_t bytes, char buf[NUMBER_TEXT_MAX]);
 const char *number_format_time(uint64_t ms, char buf[NUMBER_TEXT_MAX]);

@@ -1,3 +1,5 @@
+#include <stdint.h>
+
 #include "base/utf8.h"
 
 size_t utf8_sequence(const unsigned char *p, size_t n)
@@ -71,4 +73,38 @@ size_t utf8_cut_head(const void *p, size_t n)
 	while (i < 3 && i < n && (b[i] & 0xc0) == 0x80)
 		i++;
 	return i;
+}
+
+static bool is_control(uint32_t c)
+{
+	/* C0, DEL, C1; and what turns the direction of writing, by which a line can be made to
+	 * read as another one. */
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x202a && c <= 0x202e) ||
+		(c >= 0x2066 && c <= 0x2069) || c == 0x2028 || c == 0x2029;
+}
+
+static uint32_t decode(const unsigned char *p, size_t n)
+{
+	static const unsigned char mask[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	uint32_t c = p[0] & mask[n];
+
+	for (size_t i = 1; i < n; i++)
+		c = c << 6 | (p[i] & 0x3f);
+	return c;
+}
+
+void utf8_put_visible(struct text *t, const void *s, size_t n)
+{
+	const unsigned char *p = s;
+
+	for (size_t i = 0; i < n;) {
+		size_t len = utf8_sequence(p + i, n - i);
+		if (len && !is_control(decode(p + i, len))) {
+			text_put_bytes(t, p + i, len);
+			i += len;
+			continue;
+		}
+		for (size_t end = i + (len ? len : 1); i < end; i++)
+			text_format(t, "\\x%02x", p[i]);
+	}
 }

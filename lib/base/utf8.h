@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/text.h"
+
 /* [bytes] length of the well-formed sequence at p (1 to 4), or 0 when there is none. */
 size_t utf8_sequence(const unsigned char *p, size_t n);
 
@@ -14,3 +16,7 @@ size_t utf8_cut_tail(const void *p, size_t n);
 
 /* How many bytes at the start are the rest of a sequence that began before (0 to 3). */
 size_t utf8_cut_head(const void *p, size_t n);
+
+/* Appends text for a terminal: control characters, what turns the direction of writing, and what
+ * is not UTF-8 are written as \xNN. */
+void utf8_put_visible(struct text *t, const void *p, size_t n);

@@ -23,41 +23,6 @@ void event_put_sse(struct text *t, const char *line, size_t n)
 	text_put(t, "\n\n");
 }
 
-static bool is_control(uint32_t c)
-{
-	/* C0, DEL, C1; and what turns the direction of writing, by which a line can be made to
-	 * read as another one. */
-	return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x202a && c <= 0x202e) ||
-		(c >= 0x2066 && c <= 0x2069) || c == 0x2028 || c == 0x2029;
-}
-
-static uint32_t decode(const unsigned char *p, size_t n)
-{
-	static const unsigned char mask[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
-	uint32_t c = p[0] & mask[n];
-
-	for (size_t i = 1; i < n; i++)
-		c = c << 6 | (p[i] & 0x3f);
-	return c;
-}
-
-/* Text with every control character and every wrong byte made visible. */
-static void put_visible(struct text *t, const char *s, size_t n)
-{
-	const unsigned char *p = (const unsigned char *)s;
-
-	for (size_t i = 0; i < n;) {
-		size_t len = utf8_sequence(p + i, n - i);
-		if (len && !is_control(decode(p + i, len))) {
-			text_put_bytes(t, p + i, len);
-			i += len;
-			continue;
-		}
-		for (size_t end = i + (len ? len : 1); i < end; i++)
-			text_format(t, "\\x%02x", p[i]);
-	}
-}
-
 /* A walk over the members of one object in a line; no recursion, nothing is trusted. */
 struct walk {
 	const char *p, *end;
@@ -204,10 +169,10 @@ static void put_member(struct text *t, const struct text *key, const struct text
 		return;
 	text_put_char(t, ' ');
 	if (!is_one_of(text_string(key), bare)) {
-		put_visible(t, text_string(key), key->n);
+		utf8_put_visible(t, text_string(key), key->n);
 		text_put_char(t, '=');
 	}
-	put_visible(t, text_string(value), value->n);
+	utf8_put_visible(t, text_string(value), value->n);
 }
 
 void event_put_text(struct text *t, const char *line, size_t n)
@@ -218,16 +183,16 @@ void event_put_text(struct text *t, const char *line, size_t n)
 	uint64_t seq;
 
 	if (!event_peek(line, n, &seq, &type)) {
-		put_visible(t, line, n);
+		utf8_put_visible(t, line, n);
 		text_put_char(t, '\n');
 		return;
 	}
 	take_member(&w, &key, &value);
 	take_member(&w, &key, &value);
-	put_visible(t, text_string(&value), value.n);
+	utf8_put_visible(t, text_string(&value), value.n);
 	text_format(t, " %6" PRIu64 " ", seq);
 	take_member(&w, &key, &value);
-	put_visible(t, text_string(&value), value.n);
+	utf8_put_visible(t, text_string(&value), value.n);
 	while (take_member(&w, &key, &value))
 		put_member(t, &key, &value);
 	text_put_char(t, '\n');

@@ -101,7 +101,7 @@ static int fill_texts(const struct fmt_doc *doc, const struct fmt_value *v, char
 	FMT_EACH(item, v)
 		if (!is_word(item))
 			return fail_kind(doc, item, "a text", f);
-	fmt_free_strings(*ret);
+	mem_free_strings(*ret);
 	char **list = *ret = mem_new_array(char *, fmt_count(v) + 1);
 	FMT_EACH(item, v)
 		list[n++] = mem_string(item->text);
@@ -124,7 +124,7 @@ static int fill_env(const struct fmt_doc *doc, const struct fmt_value *v, char *
 				item->key ? item->key_column : item->column, f,
 				"'%.40s' is no NAME%s", name, item->key ? "" : "=VALUE");
 	}
-	fmt_free_strings(*ret);
+	mem_free_strings(*ret);
 	char **list = *ret = mem_new_array(char *, fmt_count(v) + 1);
 	FMT_EACH(item, v)
 		list[n++] = item->key ? mem_format("%s=%s", item->key, item->text) :
@@ -226,7 +226,7 @@ void fmt_drop(const struct fmt_field *fields, void *p)
 			free(*(char **)at);
 			*(char **)at = NULL;
 		} else if (fields->type == FMT_TYPE_TEXTS || fields->type == FMT_TYPE_ENV) {
-			fmt_free_strings(*(char ***)at);
+			mem_free_strings(*(char ***)at);
 			*(char ***)at = NULL;
 		} else if (fields->type == FMT_TYPE_TABLE) {
 			fmt_drop(fields->fields, at);

@@ -71,11 +71,6 @@ bool fmt_bool(const struct fmt_value *v, bool fallback);
 /* Members or items; 0 for a scalar. */
 size_t fmt_count(const struct fmt_value *v);
 
-/* The strings of a list as a new NULL-terminated array, freed with fmt_free_strings; NULL
- * when v is no list of strings. */
-char **fmt_strings(const struct fmt_value *v);
-void fmt_free_strings(char **list);
-
 #define FMT_EACH(item, v)                                                                        \
 	for (const struct fmt_value *item##_in = (v), *item = item##_in ? item##_in->first : NULL; \
 		item; item = item->next)

@@ -50,24 +50,3 @@ size_t fmt_count(const struct fmt_value *v)
 		n++;
 	return n;
 }
-
-char **fmt_strings(const struct fmt_value *v)
-{
-	if (!v || v->kind != FMT_LIST)
-		return NULL;
-	FMT_EACH(item, v)
-		if (!fmt_string(item, NULL))
-			return NULL;
-	char **list = mem_new_array(char *, fmt_count(v) + 1);
-	size_t n = 0;
-	FMT_EACH(item, v)
-		list[n++] = mem_string(item->text);
-	return list;
-}
-
-void fmt_free_strings(char **list)
-{
-	for (size_t i = 0; list && list[i]; i++)
-		free(list[i]);
-	free(list);
-}

@@ -400,7 +400,7 @@ static int launch(struct context *c, const char *interpreter, int inside[5], str
 	loop_add(&s->loop, &c->out[1], c->out_fd[1], POLLIN, on_stderr, c);
 	loop_add(&s->loop, &c->writing, c->command_fd, 0, context_write, c);
 	int r = jail_exec_start(c->x, &command, f);
-	environ_free(env);
+	mem_free_strings(env);
 	return r;
 }
 

@@ -55,10 +55,3 @@ char **environ_make(const struct session_spec *spec, char *const *exec_env, bool
 		set(&env, &n, *e);
 	return env;
 }
-
-void environ_free(char **env)
-{
-	for (char **e = env; e && *e; e++)
-		free(*e);
-	free(env);
-}

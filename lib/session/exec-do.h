@@ -127,6 +127,5 @@ void repeat_settle(struct exec *e, const struct text *reply);
 void repeat_conn_gone(struct conn *c);
 void repeat_send_away(struct exec *e);
 
-/* NULL-terminated, owned: environ_free. exec_env may be NULL. */
+/* Owned: mem_free_strings. exec_env may be NULL. */
 char **environ_make(const struct session_spec *spec, char *const *exec_env, bool tty);
-void environ_free(char **env);

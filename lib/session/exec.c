@@ -294,7 +294,7 @@ static void start_command(struct exec *e)
 	exec_begin(e);
 	loop_add(&s->loop, &e->control, jail_exec_fd(e->x), POLLIN, on_control, e);
 	r = jail_exec_start(e->x, &c, &f);
-	environ_free(env);
+	mem_free_strings(env);
 	for (int i = 0; i < 3; i++)
 		if (inside[i] >= 0)
 			close(inside[i]);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "fmt/fmt.h"
 #include "session/spec.h"
 
@@ -79,9 +80,9 @@ void spec_ask_init(struct spec_ask *a)
 void spec_ask_done(struct spec_ask *a)
 {
 	free(a->runtime);
-	fmt_free_strings(a->env);
-	fmt_free_strings(a->tools);
-	fmt_free_strings(a->require);
+	mem_free_strings(a->env);
+	mem_free_strings(a->tools);
+	mem_free_strings(a->require);
 	spec_ask_init(a);
 }
 

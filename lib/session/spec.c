@@ -178,7 +178,7 @@ int spec_resolve(struct spec_ask *a, int home, struct session_spec *ret, struct 
 	if (!r)
 		r = move_env(a->env, &s, f);
 	if (r < 0) {
-		fmt_free_strings(s.env);
+		mem_free_strings(s.env);
 		return r;
 	}
 	s.tools = take_ptr(&a->tools);
@@ -188,7 +188,7 @@ int spec_resolve(struct spec_ask *a, int home, struct session_spec *ret, struct 
 
 void spec_instructions(const struct session_spec *s, struct text *t)
 {
-	char memory[NUMBER_TEXT_MAX], disk[NUMBER_TEXT_MAX], time[NUMBER_TEXT_MAX];
+	char cpus[NUMBER_TEXT_MAX], memory[NUMBER_TEXT_MAX], disk[NUMBER_TEXT_MAX], time[NUMBER_TEXT_MAX];
 	bool shell = !strcmp(s->runtime_resolved, "shell");
 
 	text_format(t, "You have a sandbox session, id %s, with %s. ", s->id, s->runtime_resolved);
@@ -198,8 +198,8 @@ void spec_instructions(const struct session_spec *s, struct text *t)
 	else
 		text_put(t, "Code runs in one kept interpreter: variables, imports and open files stay "
 			    "until state.epoch in a result rises. ");
-	text_format(t, "There is no network. Limits: %g CPUs, %s of memory, %s of disk, %llu processes",
-		(double)s->limits[LIMIT_CPU] / 1000,
+	text_format(t, "There is no network. Limits: %s CPUs, %s of memory, %s of disk, %llu processes",
+		number_format_cpu(s->limits[LIMIT_CPU], cpus),
 		number_format_size(s->limits[LIMIT_MEMORY], memory),
 		number_format_size(s->limits[LIMIT_DISK], disk),
 		(unsigned long long)s->limits[LIMIT_PIDS]);

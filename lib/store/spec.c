@@ -19,17 +19,10 @@ static const char *const limit_keys[LIMIT_KINDS] = {
 	"cpu_milli", "memory_bytes", "disk_bytes", "pids", "nofile",
 };
 
-static void free_strings(char **list)
-{
-	for (size_t i = 0; list && list[i]; i++)
-		free(list[i]);
-	free(list);
-}
-
 void session_spec_done(struct session_spec *s)
 {
-	free_strings(s->env);
-	free_strings(s->tools);
+	mem_free_strings(s->env);
+	mem_free_strings(s->tools);
 	s->env = s->tools = NULL;
 }
 
@@ -139,7 +132,7 @@ static bool read_strings(const struct fmt_value *list, char ***ret)
 			if (!(made[n++] = read_string(v)))
 				break;
 	if (!list || list->kind != FMT_LIST || n != fmt_count(list) || (n && !made[n - 1])) {
-		free_strings(made);
+		mem_free_strings(made);
 		return false;
 	}
 	*ret = made;

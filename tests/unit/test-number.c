@@ -118,6 +118,10 @@ static void formats_for_people(void **state)
 	assert_string_equal(number_format_size(1024, b), "1 KiB");
 	assert_string_equal(number_format_size(3 * GIB / 2, b), "1.5 GiB");
 	assert_string_equal(number_format_size(UINT64_MAX, b), "16777216 TiB");
+	assert_string_equal(number_format_cpu(2000, b), "2");
+	assert_string_equal(number_format_cpu(1500, b), "1.5");
+	assert_string_equal(number_format_cpu(10, b), "0.01");
+	assert_string_equal(number_format_cpu(0, b), "0");
 	assert_string_equal(number_format_time(999, b), "999 ms");
 	assert_string_equal(number_format_time(90000, b), "1.5 min");
 	assert_string_equal(number_format_time(604800000, b), "7 d");

@@ -103,22 +103,12 @@ static void columns_are_chosen_by_name(void **state)
 	assert_int_equal(out_init(&o, columns, "id,", NULL, &f), -FAULT_USAGE);
 }
 
-static void visible(void **state)
-{
-	auto_text struct text t = { 0 };
-
-	(void)state;
-	out_put_visible(&t, "a\tb\x7f\xc2\x9b\xc2\xa0\xff\xf0\x9f\x98\x80");
-	assert_string_equal(t.data, "a\\x09b\\x7f\\xc2\\x9b\xc2\xa0\\xff\xf0\x9f\x98\x80");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_is_aligned_and_harmless),
 		cmocka_unit_test(json_has_one_object_a_line),
 		cmocka_unit_test(columns_are_chosen_by_name),
-		cmocka_unit_test(visible),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,12 +74,24 @@ static void cut_in_two_at_every_byte(void **state)
 	}
 }
 
+/* Also what turns the direction: "\u202e" makes a line read as another one. */
+static void made_visible(void **state)
+{
+	auto_text struct text t = { 0 };
+	static const char s[] = "a\tb\x7f\xc2\x9b\xc2\xa0\xff\xf0\x9f\x98\x80\xe2\x80\xae";
+
+	(void)state;
+	utf8_put_visible(&t, s, sizeof s - 1);
+	assert_string_equal(t.data, "a\\x09b\\x7f\\xc2\\x9b\xc2\xa0\\xff\xf0\x9f\x98\x80\\xe2\\x80\\xae");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_code_point),
 		cmocka_unit_test(refuses_long_forms_and_what_is_too_high),
 		cmocka_unit_test(cut_in_two_at_every_byte),
+		cmocka_unit_test(made_visible),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
