@@ -329,6 +329,9 @@ void result_message(const struct exec *e, char *buf, size_t room)
 	case EXEC_SETUP_FAILED:
 		if (e->reason == REASON_SETUP && !strcmp(e->stage_text, "exec") && e->w.r.argv)
 			snprintf(buf, room, "%.100s: %s", e->w.r.argv[0], strerror(e->sysno));
+		else if (!strcmp(e->stage_text, "cwd"))
+			snprintf(buf, room, "working directory %.100s: %s", e->w.r.workdir,
+				strerror(e->sysno));
 		else if (e->n_warnings)
 			snprintf(buf, room, "%s", e->warnings[0].message);
 		else
