@@ -117,14 +117,25 @@ static void limit_kill(struct exec *e, enum exec_status status, enum exec_reason
 
 /* --- looking while it runs ------------------------------------------------------------ */
 
+/* [bytes] Looking takes 50 to 200 us a process; ret_ms is so late that it takes a fifth of the
+ * time at most. */
+static uint64_t read_memory(const struct jail_exec *x, int64_t gap_ms, int64_t *ret_ms)
+{
+	int64_t start = super_now_ms();
+	uint64_t rss = watch_tree_rss(jail_exec_pid(x));
+	int64_t end = super_now_ms(), pause = 4 * (end - start);
+
+	*ret_ms = end + (pause > gap_ms ? pause : gap_ms);
+	return rss;
+}
+
 static void check_memory(struct exec *e, int64_t now)
 {
 	uint64_t limit = e->s->session->spec.limits[LIMIT_MEMORY];
 
 	if (now < e->poll_ms)
 		return;
-	e->poll_ms = now + MEMORY_GAP_MS;
-	uint64_t rss = watch_tree_rss(jail_exec_pid(e->x));
+	uint64_t rss = read_memory(e->x, MEMORY_GAP_MS, &e->poll_ms);
 	if ((int64_t)rss > e->rss_bytes)
 		e->rss_bytes = (int64_t)rss;
 	if (rss <= limit)
@@ -187,8 +198,7 @@ static void check_kept_memory(struct context *c, int64_t now)
 {
 	if (c->phase != CONTEXT_IDLE || !is_polled(c->s) || now < c->poll_ms)
 		return;
-	c->poll_ms = now + MEMORY_CALM_MS;
-	if (watch_tree_rss(jail_exec_pid(c->x)) > c->s->session->spec.limits[LIMIT_MEMORY])
+	if (read_memory(c->x, MEMORY_CALM_MS, &c->poll_ms) > c->s->session->spec.limits[LIMIT_MEMORY])
 		kill_kept(c, LIMIT_MEMORY);
 }
 

@@ -19,9 +19,6 @@
 /* A process has as many files of children as it has threads. */
 enum { TASKS_MAX = 16384, LIST_BYTES = 65536, FDS_MAX = 65536 };
 
-/* So many processes are looked at closely: 50 to 200 us each. */
-enum { SHARES_MAX = 64 };
-
 struct tree {
 	pid_t pids[WATCH_TREE_MAX];
 	uint32_t n, n_tasks;
@@ -128,7 +125,7 @@ uint64_t watch_tree_rss(pid_t pid)
 	uint64_t sum = 0, share;
 
 	for (uint32_t i = 0; i < t->n; i++)
-		sum += i < SHARES_MAX && read_share(t->pids[i], &share) ? share : read_private(t->pids[i]);
+		sum += read_share(t->pids[i], &share) ? share : read_private(t->pids[i]);
 	return sum;
 }
 

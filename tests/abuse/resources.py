@@ -71,8 +71,8 @@ def memory_bomb(r):
     s = r.session('--memory', '96Mi')
     for kind in ('malloc', 'shared', 'memfd', 'shm'):
         got = s.json(INSIDE, 'eat', kind, '400', seconds=60)
-        if kind in ('shared', 'memfd') and not by.startswith('cgroup'):
-            # A limit of each process's own data; that it is no more is what enforced_by says.
+        if kind == 'memfd' and not by.startswith('cgroup'):
+            # What is in no process's map is not seen by looking.
             rig.say('%s: %s, memory by %s' % (kind, got['status'], by))
         else:
             check(got['status'] in ('oom', 'limit', 'error'), '%s: %s %r (memory by %s)' % (
@@ -81,6 +81,11 @@ def memory_bomb(r):
                   '%s: %r' % (kind, got['stdout']))
         s.alive('after ' + kind)
         s.sh('rm -f /dev/shm/eat')
+    # Not behind many others either.
+    crowd = s.json('sh', '-c', 'for i in $(seq 80); do sleep 3 & done; %s eat shared 400; '
+                   'sleep 1' % INSIDE, seconds=60)
+    check(crowd['status'] in ('oom', 'error') or 'warnings' in crowd and any(
+        w['kind'] == 'oom_child' for w in crowd['warnings']), 'in a crowd: %s' % crowd['status'])
     got = s.json(INSIDE, 'eat', 'malloc', '24')
     check(got['status'] == 'success', 'the control: 24 MiB: %s' % got['status'])
 
