@@ -121,9 +121,9 @@ static void limit_kill(struct exec *e, enum exec_status status, enum exec_reason
  * time at most. */
 static uint64_t read_memory(const struct jail_exec *x, int64_t gap_ms, int64_t *ret_ms)
 {
-	int64_t start = super_now_ms();
+	int64_t start = clock_now_ms();
 	uint64_t rss = watch_tree_rss(jail_exec_pid(x));
-	int64_t end = super_now_ms(), pause = 4 * (end - start);
+	int64_t end = clock_now_ms(), pause = 4 * (end - start);
 
 	*ret_ms = end + (pause > gap_ms ? pause : gap_ms);
 	return rss;
