@@ -12,6 +12,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "jail/builtin.h"
+#include "base/limits.h"
 #include "jail/child.h"
 #include "sys/caps.h"
 #include "sys/kernel.h"
@@ -69,6 +70,11 @@ static bool set_limits(struct child *c)
 {
 	const struct jail_rlimits *l = &c->command->rlimits;
 
+	/* These count for the creator of the user namespace, too: a share of what is usual. A
+	 * caller that has less keeps it. Source: user_namespaces(7), getrlimit(2). */
+	lower(RLIMIT_SIGPENDING, 4096);
+	lower(RLIMIT_MSGQUEUE, 819200);
+	lower(RLIMIT_MEMLOCK, 8 * MIB);
 	if (lower(RLIMIT_NPROC, l->nproc) && lower(RLIMIT_NOFILE, l->nofile) &&
 		lower(RLIMIT_FSIZE, l->fsize_bytes) && lower(RLIMIT_DATA, l->data_bytes) &&
 		lower_cpu(l->cpu_s))

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <stdint.h>
 #include <string.h>
@@ -26,6 +27,7 @@
 #define NEW_ANY 0x7e020000u
 
 #define PROTO_ROUTE       0
+#define PROTO_MPTCP       262
 #define SOCK_KIND         0xfu /* the rest are flags */
 #define TTY_PUSH_INPUT    0x5412 /* TIOCSTI */
 #define TTY_CONSOLE       0x541c /* TIOCLINUX */
@@ -131,9 +133,20 @@ static const struct seccomp_rule rules[] = {
 	REFUSE_IF(EPERM, socket, IS(0, AF_INET), MASKED(1, SOCK_KIND, SOCK_RAW)),
 	/* The kernel turns this one into AF_PACKET. Source: net/socket.c */
 	REFUSE_IF(EPERM, socket, IS(0, AF_INET), MASKED(1, SOCK_KIND, SOCK_PACKET)),
-	ALLOW_IF(socket, IS(0, AF_INET)),
+	/* The usual protocols: any other number can have the kernel load a module for it. */
+	ALLOW_IF(socket, IS(0, AF_INET), IS(2, 0)),
+	ALLOW_IF(socket, IS(0, AF_INET), IS(2, IPPROTO_ICMP)),
+	ALLOW_IF(socket, IS(0, AF_INET), IS(2, IPPROTO_TCP)),
+	ALLOW_IF(socket, IS(0, AF_INET), IS(2, IPPROTO_UDP)),
+	ALLOW_IF(socket, IS(0, AF_INET), IS(2, PROTO_MPTCP)),
+	REFUSE_IF(EPROTONOSUPPORT, socket, IS(0, AF_INET)),
 	REFUSE_IF(EPERM, socket, IS(0, AF_INET6), MASKED(1, SOCK_KIND, SOCK_RAW)),
-	ALLOW_IF(socket, IS(0, AF_INET6)),
+	ALLOW_IF(socket, IS(0, AF_INET6), IS(2, 0)),
+	ALLOW_IF(socket, IS(0, AF_INET6), IS(2, IPPROTO_TCP)),
+	ALLOW_IF(socket, IS(0, AF_INET6), IS(2, IPPROTO_UDP)),
+	ALLOW_IF(socket, IS(0, AF_INET6), IS(2, IPPROTO_ICMPV6)),
+	ALLOW_IF(socket, IS(0, AF_INET6), IS(2, PROTO_MPTCP)),
+	REFUSE_IF(EPROTONOSUPPORT, socket, IS(0, AF_INET6)),
 	ALLOW_IF(socket, IS(0, AF_NETLINK), IS(2, PROTO_ROUTE)),
 	REFUSE(EAFNOSUPPORT, socket),
 	ALLOW_IF(socketpair, IS(0, AF_UNIX)),
