@@ -314,7 +314,10 @@ static bool ended_by_cpu(const struct exec *e, int sig)
 {
 	uint64_t limit_ms = e->w.r.cpu_limit_ms;
 
-	return limit_ms && (sig == SIGXCPU || (sig == SIGKILL && e->cpu_us >= (int64_t)limit_ms * 1000));
+	/* Both come from anywhere; the time that was used tells. The kernel's own count for the
+	 * limit runs ahead of what it tells the parent. */
+	return limit_ms && (sig == SIGXCPU || sig == SIGKILL) &&
+		e->cpu_us >= (int64_t)limit_ms * 1000 / 5 * 4;
 }
 
 static void judge_signal(struct exec *e)
