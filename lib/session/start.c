@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -135,6 +136,12 @@ static void become_supervisor(struct store_session *s, int conn)
 	sigset_t none;
 
 	setsid();
+	/* What is in flight to init counts against this; a payload's own limit is lower. */
+	struct rlimit files;
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
 	/* Code that nobody vetted gets no realtime priority, and cpu groups would refuse it. */
 	sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 });
 	sigemptyset(&none);
