@@ -23,12 +23,12 @@ suite() { # DIRECTORY MULTIPLIER
 
 build build-check -Dwerror=true
 suite build-check 3
-reports=build-check/meson-logs/testlog.junit.xml
+builds=build-check
 if [ -z "${CHECK_FAST:-}" ]; then
 	CC=clang build build-asan -Dwerror=true -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugoptimized
 	SBX_TEST_SCALE=${SBX_TEST_SCALE:-4} suite build-asan 10
-	reports="$reports build-asan/meson-logs/testlog.junit.xml"
+	builds="$builds build-asan"
 fi
 # shellcheck disable=SC2086 # two words
-python3 tests/count.py $reports
+python3 tests/count.py $builds
 [ "$status" = 0 ]
