@@ -62,10 +62,6 @@ void ino_set_clear(struct ino_set *s);
 struct node *changes_find(const struct changes *c, const struct node *parent, const char *name,
 	size_t n_name);
 
-/* changes_measure of blocks and entries; ends early above either. */
-int changes_measure_both(int up_fd, uint64_t enough_bytes, uint64_t enough_entries,
-	uint64_t *ret_bytes, uint64_t *ret_entries, struct fault *f);
-
 /* --- changes-judge.c: what a candidate is ------------------------------------------------ */
 
 /* Judges all candidates, and lists them. */

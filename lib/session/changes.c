@@ -350,7 +350,7 @@ static void measure_again(void *arg)
 	ino_set_clear(&m->links);
 }
 
-int changes_measure_both(int up_fd, uint64_t enough_bytes, uint64_t enough_entries,
+int changes_measure(int up_fd, uint64_t enough_bytes, uint64_t enough_entries,
 	uint64_t *ret_bytes, uint64_t *ret_entries, struct fault *f)
 {
 	struct measure m = { .enough_bytes = enough_bytes, .enough_entries = enough_entries };
@@ -363,13 +363,4 @@ int changes_measure_both(int up_fd, uint64_t enough_bytes, uint64_t enough_entri
 	*ret_bytes = m.blocks * 512;
 	*ret_entries = m.entries;
 	return 0;
-}
-
-int changes_measure(struct changes *c, int up_fd, uint64_t enough_bytes, uint64_t *ret_bytes,
-	struct fault *f)
-{
-	uint64_t entries;
-
-	(void)c;
-	return changes_measure_both(up_fd, enough_bytes, UINT64_MAX, ret_bytes, &entries, f);
 }

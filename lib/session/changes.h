@@ -63,7 +63,7 @@ uint64_t changes_entries(const struct changes *c);
 
 void change_list_done(struct change_list *l);
 
-/* Blocks [bytes] below a directory, hard links once; the proof of the disk limit. Stops
- * early above enough_bytes. Faults: SYSTEM, LIMIT it took too long. */
-int changes_measure(struct changes *c, int up_fd, uint64_t enough_bytes, uint64_t *ret_bytes,
-	struct fault *f);
+/* Blocks [bytes] and entries below a directory, hard links once; the proof of the disk limit.
+ * Stops early above either bound. Faults: SYSTEM, LIMIT it took too long. */
+int changes_measure(int up_fd, uint64_t enough_bytes, uint64_t enough_entries, uint64_t *ret_bytes,
+	uint64_t *ret_entries, struct fault *f);

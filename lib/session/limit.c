@@ -210,7 +210,7 @@ static void check_disk(struct super *s, int64_t now)
 	if (is_calm && !has_kept(s))
 		return;
 	s->disk.is_calm = is_calm;
-	if (watch_disk_step(&s->disk, s->changes, s->up_fd, now, &used) != WATCH_OVER)
+	if (watch_disk_step(&s->disk, s->up_fd, now, &used) != WATCH_OVER)
 		return;
 	for (size_t i = 0; is_calm && i < CONTEXTS_MAX; i++)
 		if (s->contexts[i].phase != CONTEXT_DEAD)

@@ -69,17 +69,16 @@ int64_t watch_disk_next_ms(const struct watch_disk *w)
 	return w->limit_bytes ? w->next_ms : 0;
 }
 
-static int prove(struct watch_disk *w, struct changes *c, int up_fd, int64_t now_ms,
+static int prove(struct watch_disk *w, int up_fd, int64_t now_ms,
 	const struct statvfs *vfs, uint64_t *ret_used)
 {
 	int64_t start = clock_now_ms();
 	uint64_t bytes, entries, deleted = w->tree ? watch_tree_deleted(w->tree) : 0;
 	struct fault f;
 
-	(void)c;
 	uint64_t most_bytes = larger(w->limit_bytes, w->old_bytes);
 	uint64_t most_entries = larger(w->limit_entries, w->old_entries);
-	int r = changes_measure_both(up_fd, most_bytes, most_entries, &bytes, &entries, &f);
+	int r = changes_measure(up_fd, most_bytes, most_entries, &bytes, &entries, &f);
 	int64_t took = clock_now_ms() - start;
 	int64_t pause = REGULAR_SHARE * took;
 	w->proof_ms = now_ms + took + SUSPECT_SHARE * took;
@@ -114,7 +113,7 @@ static bool is_suspect(uint64_t *most_free, uint64_t now_free, uint64_t used, ui
 	return *most_free - now_free > left / 2;
 }
 
-int watch_disk_step(struct watch_disk *w, struct changes *c, int up_fd, int64_t now_ms,
+int watch_disk_step(struct watch_disk *w, int up_fd, int64_t now_ms,
 	uint64_t *ret_used)
 {
 	struct statvfs vfs;
@@ -130,5 +129,5 @@ int watch_disk_step(struct watch_disk *w, struct changes *c, int up_fd, int64_t 
 	suspect |= is_suspect(&w->free_entries, vfs.f_ffree, w->used_entries, w->limit_entries);
 	if (!suspect || now_ms < w->proof_ms)
 		return 0;
-	return prove(w, c, up_fd, now_ms, &vfs, ret_used);
+	return prove(w, up_fd, now_ms, &vfs, ret_used);
 }

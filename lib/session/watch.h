@@ -4,7 +4,7 @@
  *	watch_disk_init(&w, limit_bytes);
  *	watch_disk_begin(&w, now_ms);                        an execution starts
  *	… poll until watch_disk_next_ms(&w) …
- *	if (watch_disk_step(&w, changes, up_fd, now_ms, &used) == WATCH_OVER) …
+ *	if (watch_disk_step(&w, up_fd, now_ms, &used) == WATCH_OVER) …
  *
  * No threads, no timers: the caller's loop asks when to call again. Nothing here blocks but
  * the walk that proves a breach, and that is rationed to a quarter of the time.
@@ -54,7 +54,6 @@ void watch_disk_allow(struct watch_disk *w, uint64_t bytes, uint64_t entries);
 
 /*
  * watch_disk_step - looks whether a session is over its disk limit
- * @c:         as in changes_measure
  * @up_fd:     the upper directory
  * @now_ms:    [ms] monotonic
  * @ret_used:  [bytes] in use; set on WATCH_OVER only
@@ -64,7 +63,7 @@ void watch_disk_allow(struct watch_disk *w, uint64_t bytes, uint64_t entries);
  *
  * Returns: 0, or WATCH_OVER.
  */
-int watch_disk_step(struct watch_disk *w, struct changes *c, int up_fd, int64_t now_ms,
+int watch_disk_step(struct watch_disk *w, int up_fd, int64_t now_ms,
 	uint64_t *ret_used);
 
 /* [ms] When to call it next, monotonic; 0: never. */

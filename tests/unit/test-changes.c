@@ -282,7 +282,7 @@ static void test_bytes(void **state)
 {
 	struct place p;
 	struct fault f;
-	uint64_t bytes = 0;
+	uint64_t bytes = 0, entries = 0;
 	char block[65536] = { 1 };
 
 	(void)state;
@@ -302,9 +302,9 @@ static void test_bytes(void **state)
 	baseline(&p);
 	assert_true(changes_bytes(p.c) >= 10 * sizeof block);
 	assert_true(changes_bytes(p.c) < 11 * sizeof block);
-	assert_int_equal(changes_measure(p.c, p.up, UINT64_MAX, &bytes, &f), 0);
+	assert_int_equal(changes_measure(p.up, UINT64_MAX, UINT64_MAX, &bytes, &entries, &f), 0);
 	assert_int_equal(bytes, changes_bytes(p.c));
-	assert_int_equal(changes_measure(p.c, p.up, 3 * sizeof block, &bytes, &f), 0);
+	assert_int_equal(changes_measure(p.up, 3 * sizeof block, UINT64_MAX, &bytes, &entries, &f), 0);
 	assert_true(bytes > 3 * sizeof block && bytes < 8 * sizeof block);
 	place_done(&p);
 }
@@ -407,9 +407,9 @@ static void closed_body(void)
 		assert_int_equal(changes_entries(p.c), 6);
 		put(p.up, "x/f", "22");
 		expect(&p, "modified /x/f\n");
-		uint64_t bytes;
+		uint64_t bytes, entries;
 		struct fault f;
-		assert_int_equal(changes_measure(p.c, p.up, UINT64_MAX, &bytes, &f), 0);
+		assert_int_equal(changes_measure(p.up, UINT64_MAX, UINT64_MAX, &bytes, &entries, &f), 0);
 		assert_int_equal(bytes, changes_bytes(p.c));
 		place_done(&p);
 	}

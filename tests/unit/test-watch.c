@@ -60,7 +60,7 @@ static void test_disk_none(void **state)
 	watch_disk_init(&w, 0);
 	watch_disk_begin(&w, 1000);
 	assert_int_equal(watch_disk_next_ms(&w), 0);
-	assert_int_equal(watch_disk_step(&w, NULL, up, 2000, &used), 0);
+	assert_int_equal(watch_disk_step(&w, up, 2000, &used), 0);
 	assert_int_equal(used, 7);
 }
 
@@ -75,25 +75,25 @@ static void test_disk_over(void **state)
 	watch_disk_begin(&w, now);
 	assert_int_equal(watch_disk_next_ms(&w), now + WATCH_FIRST_MS);
 	/* Too early: nothing is looked at. */
-	assert_int_equal(watch_disk_step(&w, NULL, up, now, &used), 0);
+	assert_int_equal(watch_disk_step(&w, up, now, &used), 0);
 	assert_false(w.is_known);
 	now = watch_disk_next_ms(&w);
-	assert_int_equal(watch_disk_step(&w, NULL, up, now, &used), 0);
+	assert_int_equal(watch_disk_step(&w, up, now, &used), 0);
 	assert_true(w.is_known);
 	assert_true(watch_disk_next_ms(&w) >= now + WATCH_MIN_MS);
 	close(write_file("a", 12));
 	now = watch_disk_next_ms(&w) + 100;
-	assert_int_equal(watch_disk_step(&w, NULL, up, now, &used), 0);
+	assert_int_equal(watch_disk_step(&w, up, now, &used), 0);
 	/* It fell by more than half of 16 MiB: it was walked, and less is left. */
 	assert_true(w.used_bytes >= 12 * MIB);
 	close(write_file("b", 8));
 	now = watch_disk_next_ms(&w) + 100;
-	assert_int_equal(watch_disk_step(&w, NULL, up, now, &used), WATCH_OVER);
+	assert_int_equal(watch_disk_step(&w, up, now, &used), WATCH_OVER);
 	assert_true(used >= 20 * MIB && used < 22 * MIB);
 	assert_false(w.over_entries);
 	assert_int_equal(unlinkat(up, "a", 0), 0);
 	now = watch_disk_next_ms(&w) + 5000;
-	assert_int_equal(watch_disk_step(&w, NULL, up, now, &used), 0);
+	assert_int_equal(watch_disk_step(&w, up, now, &used), 0);
 	assert_true(w.used_bytes < 10 * MIB);
 }
 
@@ -109,10 +109,10 @@ static void test_disk_others(void **state)
 	(void)state;
 	watch_disk_init(&w, 8 * MIB);
 	watch_disk_begin(&w, 1000);
-	assert_int_equal(watch_disk_step(&w, NULL, up, 1100, &used), 0);
+	assert_int_equal(watch_disk_step(&w, up, 1100, &used), 0);
 	for (int i = 0; i < 16; i++)
 		assert_int_equal(fd_write_all(fd, block, sizeof block), 0);
-	assert_int_equal(watch_disk_step(&w, NULL, up, 1300, &used), 0);
+	assert_int_equal(watch_disk_step(&w, up, 1300, &used), 0);
 	assert_true(w.used_bytes < MIB);
 	close(fd);
 	unlink(other);
@@ -128,13 +128,13 @@ static void test_disk_entries(void **state)
 	assert_true(w.limit_entries >= WATCH_ENTRIES_MIN);
 	w.limit_entries = 300;
 	watch_disk_begin(&w, 1000);
-	assert_int_equal(watch_disk_step(&w, NULL, up, 1100, &used), 0);
+	assert_int_equal(watch_disk_step(&w, up, 1100, &used), 0);
 	for (int i = 0; i < 400; i++) {
 		char name[16];
 		snprintf(name, sizeof name, "e%d", i);
 		close(openat(up, name, O_WRONLY | O_CREAT, 0644));
 	}
-	assert_int_equal(watch_disk_step(&w, NULL, up, 100000, &used), WATCH_OVER);
+	assert_int_equal(watch_disk_step(&w, up, 100000, &used), WATCH_OVER);
 	assert_true(w.over_entries);
 }
 
@@ -294,9 +294,9 @@ static void test_deleted(void **state)
 	assert_true(bytes >= 5 * MIB && bytes < 6 * MIB);
 	watch_disk_init(&w, 4 * MIB);
 	watch_disk_begin(&w, 1000);
-	assert_int_equal(watch_disk_step(&w, NULL, up, 1100, &used), 0);
+	assert_int_equal(watch_disk_step(&w, up, 1100, &used), 0);
 	w.tree = pid;
-	assert_int_equal(watch_disk_step(&w, NULL, up, 90000, &used), WATCH_OVER);
+	assert_int_equal(watch_disk_step(&w, up, 90000, &used), WATCH_OVER);
 	end(pid);
 }
 
