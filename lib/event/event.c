@@ -2,23 +2,16 @@
 
 #include "event/event.h"
 
-static const struct {
-	const char *name, *help;
-} types[EVENT_MAX + 1] = {
-#define X(name, json, text) [EVENT_##name] = { json, text },
+static const char *const names[EVENT_MAX + 1] = {
+#define X(name, json, text) [EVENT_##name] = json,
 #include "event/event.def"
 #undef X
-	[EVENT_MAX] = { "unknown", "an event of a newer version" },
+	[EVENT_MAX] = "unknown",
 };
 
 const char *event_type_name(enum event_type type)
 {
-	return types[type < EVENT_MAX ? type : EVENT_MAX].name;
-}
-
-const char *event_type_help(enum event_type type)
-{
-	return types[type < EVENT_MAX ? type : EVENT_MAX].help;
+	return names[type < EVENT_MAX ? type : EVENT_MAX];
 }
 
 /* What is left of a line. */
@@ -73,7 +66,7 @@ static enum event_type find_type(const char *name, size_t n)
 {
 	enum event_type i = 0;
 
-	while (i < EVENT_MAX && (strlen(types[i].name) != n || memcmp(types[i].name, name, n) != 0))
+	while (i < EVENT_MAX && (strlen(names[i]) != n || memcmp(names[i], name, n) != 0))
 		i++;
 	return i;
 }

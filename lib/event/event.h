@@ -29,8 +29,8 @@ enum event_type {
 	EVENT_MAX,
 };
 
+/* "unknown" for one of a newer version. */
 const char *event_type_name(enum event_type type);
-const char *event_type_help(enum event_type type);
 
 #define EVENT_SCHEMA "sbx.events/1"
 
