@@ -129,11 +129,3 @@ void jail_kill(struct jail *j);
 
 /* Kills, reaps for at most REAP_LIMIT_MS, and frees. Returns NULL. */
 struct jail *jail_free(struct jail *j);
-
-/*
- * jail_probe - says whether jails can be made here, from making one
- *
- * Returns: 0, or negative.
- * Faults:  as of jail_start.
- */
-int jail_probe(struct fault *f);

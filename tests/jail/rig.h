@@ -60,3 +60,6 @@ void rig_exec_event(struct jail_exec *x, struct jail_exec_event *e);
 
 /* A command with the usual environment. */
 struct jail_command rig_default(char *const *argv);
+
+/* Makes a jail in a place of its own and says why it could not, instead of aborting. */
+int rig_probe(struct fault *f);

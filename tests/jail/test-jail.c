@@ -569,7 +569,7 @@ static void test_probe_of_the_host(void **state)
 	struct fault f;
 
 	(void)state;
-	if (jail_probe(&f) < 0)
+	if (rig_probe(&f) < 0)
 		fail_msg("%s", f.text);
 }
 

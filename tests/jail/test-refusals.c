@@ -159,7 +159,7 @@ static int without_userns(void)
 	if (unshare(CLONE_NEWUSER) < 0 || write_file("/proc/self/uid_map", map) < 0 ||
 		write_file("/proc/sys/user/max_user_namespaces", "0") < 0)
 		return NOT_SET_UP;
-	if (jail_probe(&f) >= 0)
+	if (rig_probe(&f) >= 0)
 		return OTHER_RESULT;
 	fprintf(stderr, "%s\n", f.text);
 	return f.kind == FAULT_LIMIT && strstr(f.text, "sysctl user.max_user_namespaces=") ? 0 : OTHER_RESULT;
@@ -182,7 +182,7 @@ static int with_few_processes(void)
 
 	if (setrlimit(RLIMIT_NPROC, &few) < 0)
 		return NOT_SET_UP;
-	if (jail_probe(&f) >= 0)
+	if (rig_probe(&f) >= 0)
 		return OTHER_RESULT;
 	fprintf(stderr, "%s\n", f.text);
 	return f.kind == FAULT_LIMIT && strstr(f.text, "ulimit -u") ? 0 : OTHER_RESULT;

@@ -11,7 +11,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "jail/host.h"
+#include "rig.h"
 
 enum { PROBE_LIMIT_MS = 10000, PROBE_ID_BASE = 0x70000000 };
 
@@ -104,7 +104,7 @@ static int await(struct jail *j, struct fault *f)
 	}
 }
 
-int jail_probe(struct fault *f)
+int rig_probe(struct fault *f)
 {
 	const char *tmp = getenv("TMPDIR");
 	struct ground g = { .top = -1, .fs = -1, .skel = -1 };
