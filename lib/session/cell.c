@@ -46,6 +46,7 @@ static void send_cell(struct context *c, struct exec *e)
 	while (q->env[n_env])
 		n_env++;
 	text_clear(&c->command);
+	c->n_written = 0;
 	text_format(&c->command, "cell %u %zu %zu %zu\n", e->cell, q->n_code, strlen(q->workdir), n_env);
 	text_put_bytes(&c->command, q->code, q->n_code);
 	text_put_bytes(&c->command, "", 1);

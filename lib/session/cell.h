@@ -16,7 +16,8 @@ struct context {
 	struct source control, answer, out[2];
 	int command_fd, answer_fd, out_fd[2];
 	struct text in;                 /* bytes of an answer that is not whole yet */
-	struct text command;            /* bytes of a command that are not written yet */
+	struct text command;            /* a command that is not all written yet */
+	size_t n_written;               /* [bytes] of it */
 	struct source writing;
 	struct exec *current;           /* the cell that runs */
 	struct exec *starter;           /* the cell that waits for its start */

@@ -185,6 +185,7 @@ static void close_context(struct context *c)
 		drop_fd(fds[i]);
 	text_done(&c->in);
 	text_done(&c->command);
+	c->n_written = 0;
 	c->x = jail_exec_free(c->x);
 	c->phase = CONTEXT_DEAD;
 	c->leader = 0;
@@ -343,16 +344,16 @@ void context_write(void *owner, short revents)
 	struct context *c = owner;
 
 	(void)revents;
-	while (c->command.n) {
-		ssize_t n = write(c->command_fd, c->command.data, c->command.n);
+	while (c->n_written < c->command.n) {
+		ssize_t n = write(c->command_fd, c->command.data + c->n_written,
+			c->command.n - c->n_written);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			break;
-		c->command.n -= (size_t)n;
-		memmove(c->command.data, c->command.data + n, c->command.n);
+		c->n_written += (size_t)n;
 	}
-	c->writing.events = c->command.n ? POLLOUT : 0;
+	c->writing.events = c->n_written < c->command.n ? POLLOUT : 0;
 }
 
 static int open_pipes(struct context *c, int inside[5])
