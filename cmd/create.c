@@ -1,5 +1,9 @@
 /* sbx create: makes a session and says what it is. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -62,28 +66,65 @@ static void print_session(const struct create_args *a, const struct store_sessio
 		warn_unenforced(s);
 }
 
+/* A session that never ran, or that nobody was told of, is none: nothing is left behind. */
+static void take_back(struct cmd_env *env)
+{
+	struct fault other;
+
+	session_remove(&env->session, &other);
+}
+
+static void set_ends(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGHUP);
+}
+
+/* A signal that came meanwhile, or 0. */
+static int pending_signal(void)
+{
+	struct timespec none = { 0 };
+	sigset_t set;
+
+	set_ends(&set);
+	int sig = sigtimedwait(&set, NULL, &none);
+	return sig > 0 ? sig : 0;
+}
+
 static int make(struct cmd_env *env, const struct create_args *a, struct session_spec *spec,
 	struct fault *f)
 {
-	int conn, r = session_create(&env->store, spec, &env->session, &conn, f);
+	sigset_t set;
+	int conn;
 
+	/* Between the first directory and the printed id is no place to end. */
+	set_ends(&set);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	int r = session_create(&env->store, spec, &env->session, &conn, f);
 	if (r < 0)
 		return r;
 	env->has_session = true;
 	r = session_wait_ready(conn, f);
 	close(conn);
 	if (r < 0) {
-		/* A session that never ran is not one: nothing is left behind. */
-		struct fault other;
-		session_remove(&env->session, &other);
+		take_back(env);
 		return r;
 	}
 	/* The supervisor has written what is in force. */
 	r = store_status_read(&env->session, f);
+	int sig = pending_signal();
+	if (!r && sig)
+		r = fault_set(f, FAULT_SYSTEM, 0, "ended by signal %d; the session was taken back", sig);
+	if (!r)
+		print_session(a, &env->session);
+	if (!r && (fflush(stdout) || ferror(stdout)))
+		r = fault_set(f, FAULT_SYSTEM, errno, "write its id to standard output");
 	if (r < 0)
-		return r;
-	print_session(a, &env->session);
-	return 0;
+		take_back(env);
+	return r;
 }
 
 static int run(struct cmd_env *env, const void *p, struct fault *f)

@@ -131,7 +131,11 @@ int main(int argc, char **argv)
 	if (fd_fill_standard() < 0)
 		return fault_exit_code(FAULT_SYSTEM);
 	int code = dispatch(argc ? argv + 1 : argv);
-	if (fflush(stdout))
-		return code ? code : fault_exit_code(FAULT_SYSTEM);
-	return code;
+	/* What nobody got was not said. */
+	bool whole = fflush(stdout) == 0 && !ferror(stdout);
+	if (whole || code)
+		return code;
+	if (errno != EPIPE)
+		fprintf(stderr, SBX_PROGRAM ": write to standard output: %s\n", strerror(errno));
+	return fault_exit_code(FAULT_SYSTEM);
 }

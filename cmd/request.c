@@ -46,6 +46,19 @@ static uint32_t flags_of(const struct drive_args *a)
 	return flags;
 }
 
+/* The language that a file's name tells, or NULL: the session's own. */
+static const char *language_of(const char *file)
+{
+	static const char *const ends[][2] = { { ".py", "python" }, { ".js", "node" },
+		{ ".mjs", "node" }, { ".cjs", "node" }, { ".sh", "shell" }, { ".bash", "shell" } };
+	const char *dot = strrchr(file, '.');
+
+	for (size_t i = 0; dot && i < array_size(ends); i++)
+		if (!strcmp(dot, ends[i][0]))
+			return ends[i][1];
+	return NULL;
+}
+
 /* One of: a program, -c, -f, "-". */
 int drive_program(const struct drive_args *a, const struct opt_words *w, struct drive_code *own,
 	struct exec_request *q, struct fault *f)
@@ -66,6 +79,8 @@ int drive_program(const struct drive_args *a, const struct opt_words *w, struct 
 		q->n_code = strlen(a->code);
 		return 0;
 	}
+	if (!q->language)
+		q->language = language_of(file);
 	int r = ask_read_file(file, LIMIT_CODE_BYTES, &own->text, f);
 	q->code = text_string(&own->text);
 	q->n_code = own->text.n;
@@ -83,7 +98,8 @@ int drive_options(const struct drive_args *a, struct exec_request *ret, struct f
 		.context = a->context,
 		.workdir = a->workdir,
 		.secret = a->secret,
-		.timeout_ms = a->timeout_ms == OPT_UNSET ? EXEC_TIMEOUT_DEFAULT : a->timeout_ms,
+		.timeout_ms = a->timeout_ms != OPT_UNSET ? a->timeout_ms :
+			a->tty ? 0 /* a person ends it */ : EXEC_TIMEOUT_DEFAULT,
 		.cpu_limit_ms = a->cpu_limit_ms == OPT_UNSET ? 0 : a->cpu_limit_ms,
 		.request_id = a->request_id,
 	};

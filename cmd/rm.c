@@ -31,7 +31,8 @@ static int remove_one(struct cmd_env *env, const char *id, bool force, struct fa
 		return r;
 	r = session_remove(&s, f);
 	store_session_close(&s);
-	return r;
+	/* Another one was faster. */
+	return r == -FAULT_NOT_FOUND && force ? 0 : r;
 }
 
 static int run(struct cmd_env *env, const void *p, struct fault *f)

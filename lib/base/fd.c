@@ -52,8 +52,9 @@ int fd_fill_standard(void)
 {
 	int fd;
 
+	/* The wrong way round: what a caller closed must fail when it is used, not seem to work. */
 	do
-		fd = open("/dev/null", O_RDWR);
+		fd = open("/dev/null", fcntl(0, F_GETFD) < 0 ? O_WRONLY : O_RDONLY);
 	while (fd >= 0 && fd <= 2);
 	if (fd < 0)
 		return -errno;

@@ -26,6 +26,6 @@ int fd_read_to_end(int fd, size_t max_bytes, const char *what, struct text *t, s
 /* Sets or clears O_NONBLOCK on the open file description. 0, or -errno. */
 int fd_set_nonblock(int fd, int on);
 
-/* Points the standard descriptors that are closed at /dev/null, so that no later file
- * becomes one of them. 0, or -errno. */
+/* Fills standard descriptors that are closed, so that no later file becomes one of them: reading
+ * or writing them goes on to fail with EBADF. 0, or -errno. */
 int fd_fill_standard(void);

@@ -150,7 +150,7 @@ static void on_jail(void *owner, short revents)
 			break;
 		case JAIL_EVENT_REAPED:
 			exec_reaped(s, ev.number, &ev.usage);
-			context_reaped(s, ev.number);
+			context_reaped(s, ev.number, &ev.usage);
 			super_spare_lost(s, ev.number);
 			cgroup_child_remove(s->cgroup, ev.number);
 			break;

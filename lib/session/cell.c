@@ -177,7 +177,8 @@ void cell_release(struct exec *e)
 	c->phase = CONTEXT_IDLE;
 	exec_read_group(e, c->x);
 	c->oom_seen = e->group.oom_kills;
-	e->cpu_us = watch_cpu_us(c->leader) - e->cpu_before_us;
+	c->cpu_seen_us = watch_cpu_us(c->leader);
+	e->cpu_us = c->cpu_seen_us - e->cpu_before_us;
 	if (!e->group.has_memory)
 		e->rss_bytes = (int64_t)watch_peak_rss(c->leader);
 	uint32_t n = watch_tree_count(jail_exec_pid(c->x));

@@ -26,6 +26,7 @@ struct context {
 	bool is_grouped;                /* it has a memory group of its own */
 	bool wanted_fresh;              /* it is being killed because a clean one is wanted */
 	char lost_why[120];             /* how the last one died; "": nothing was lost */
+	int64_t cpu_seen_us;            /* CPU time of the cells so far */
 	uint64_t oom_seen;              /* kills in its memory group so far */
 	int64_t kill_ms;                /* it hung up: when it is killed; 0: it did not */
 	size_t n_answer;                /* [bytes] of answers in this cell */
@@ -62,7 +63,7 @@ void context_drain(struct context *c);
 
 /* Its variables are lost when init has reaped it: context_reaped. */
 void context_kill(struct context *c);
-void context_reaped(struct super *s, uint32_t number);
+void context_reaped(struct super *s, uint32_t number, const struct jail_usage *usage);
 void context_close_all(struct super *s);
 
 /* Takes a request to end one out of a message, and answers it. */

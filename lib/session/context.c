@@ -191,6 +191,7 @@ static void close_context(struct context *c)
 	c->leader = 0;
 	c->oom_seen = 0;
 	c->kill_ms = 0;
+	c->cpu_seen_us = 0;
 }
 
 static void describe_end(int status, char *buf, size_t room)
@@ -218,7 +219,16 @@ static void note_lost(struct context *c)
 	super_save_status(c->s);
 }
 
-static void context_dead(struct context *c, int status)
+/* All variables are gone, and why. */
+static void exec_lost(struct exec *e, const char *why)
+{
+	json_open(&e->lost, '{');
+	json_put_string(&e->lost, "name", "*");
+	json_put_string(&e->lost, "why", why);
+	json_close(&e->lost, '}');
+}
+
+static void context_dead(struct context *c, int status, const struct jail_usage *usage)
 {
 	struct exec *e = c->current ? c->current : c->starter;
 	struct super *s = c->s;
@@ -232,7 +242,11 @@ static void context_dead(struct context *c, int status)
 		e->has_status = true;
 		e->wait_status = status;
 		e->state_gone = true;
+		exec_lost(e, c->lost_why);
 		exec_read_group(e, c->x);
+		e->cpu_us = usage->cpu_us - c->cpu_seen_us;
+		if (usage->max_rss_bytes > e->rss_bytes)
+			e->rss_bytes = usage->max_rss_bytes;
 	}
 	note_lost(c);
 	if (c->wanted_fresh)
@@ -274,7 +288,7 @@ static bool take_control(struct context *c)
 		close_context(c);
 		exec_fail(e, ev.stage, ev.sysno, "the interpreter could not be started");
 	} else if (ev.kind == JAIL_EXEC_ENDED) {
-		context_dead(c, ev.status);
+		context_dead(c, ev.status, &ev.usage);
 	} else if (ev.kind == JAIL_EXEC_DEAD) {
 		loop_remove(&c->s->loop, &c->control);
 	}
@@ -287,7 +301,7 @@ static void on_context_control(void *owner, short revents)
 	take_control(owner);
 }
 
-void context_reaped(struct super *s, uint32_t number)
+void context_reaped(struct super *s, uint32_t number, const struct jail_usage *usage)
 {
 	for (size_t i = 0; i < CONTEXTS_MAX; i++) {
 		struct context *c = &s->contexts[i];
@@ -296,7 +310,7 @@ void context_reaped(struct super *s, uint32_t number)
 		while (c->phase != CONTEXT_DEAD && c->control.ready && take_control(c))
 			;
 		if (c->phase != CONTEXT_DEAD)
-			context_dead(c, SIGKILL);
+			context_dead(c, SIGKILL, usage);
 		return;
 	}
 }
@@ -412,12 +426,8 @@ static void mark_started(struct context *c, struct exec *e)
 	state->epoch++;
 	state->alive = true;
 	e->interpreter = c->lost_why[0] ? "restarted" : "started";
-	if (c->lost_why[0]) {
-		json_open(&e->lost, '{');
-		json_put_string(&e->lost, "name", "*");
-		json_put_string(&e->lost, "why", c->lost_why);
-		json_close(&e->lost, '}');
-	}
+	if (c->lost_why[0])
+		exec_lost(e, c->lost_why);
 	c->lost_why[0] = 0;
 	c->wanted_fresh = false;
 	c->n_cells = 0;

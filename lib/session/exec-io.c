@@ -99,6 +99,9 @@ void exec_output(struct exec *e, int stream, const char *p, size_t n)
 	}
 	if (e->is_files)
 		return;
+	/* Its first words may be here before the word of its start. */
+	if (e->phase == PHASE_STARTING && !e->is_cell)
+		exec_running(e);
 	spool_add(&o->spool, p, n);
 	if (o->spool.total - o->event_from >= MIB || clock_now_ms() - o->event_ms >= EVENT_GAP_MS)
 		exec_output_event(e, stream);

@@ -347,7 +347,8 @@ static void on_started(struct exec *e, struct jail_exec_event *ev)
 		fd_set_nonblock(e->tty_fd, 1);
 		loop_add(&e->s->loop, &e->tty, e->tty_fd, POLLIN, exec_on_tty, e);
 	}
-	exec_running(e);
+	if (e->phase == PHASE_STARTING)
+		exec_running(e);
 	if (e->input_left.n || e->input_ended)
 		exec_write_input(e);
 }
@@ -408,7 +409,9 @@ void exec_reaped(struct super *s, uint32_t number, const struct jail_usage *usag
 		if (e->phase == PHASE_ENDED)
 			return;
 		e->cpu_us = usage->cpu_us;
-		e->rss_bytes = usage->max_rss_bytes;
+		/* What was seen while it lived may be more than init could wait for. */
+		if (usage->max_rss_bytes > e->rss_bytes)
+			e->rss_bytes = usage->max_rss_bytes;
 		exec_settle(e);
 		return;
 	}

@@ -49,6 +49,9 @@ void result_hint(struct exec *e)
 		snprintf(e->hint, sizeof e->hint, "Variables of earlier cells were lost (%.100s); "
 			"run the cells that define them again. Files are kept.",
 			e->context ? "the interpreter was started again" : "restart");
+	} else if (e->status == EXEC_TIMEOUT && e->reason == REASON_TIMEOUT_CPU) {
+		snprintf(e->hint, sizeof e->hint, "A process used up its CPU time; give it more with "
+			"--cpu-time (cpu_limit in a request), or compute less.");
 	} else if (e->status == EXEC_TIMEOUT && e->is_cell) {
 		snprintf(e->hint, sizeof e->hint, "The cell was interrupted at its limit; variables are "
 			"kept. Give it more time with --timeout, or do less in one cell.");

@@ -237,6 +237,11 @@ static void put_usage(const struct exec *e, struct text *t)
 	json_put_int(t, "disk_limit_bytes", (int64_t)s->session->spec.limits[LIMIT_DISK]);
 	if (e->pids_peak)
 		json_put_int(t, "pids_peak", (int64_t)e->pids_peak);
+	json_key(t, "enforced_by");
+	json_open(t, '{');
+	for (int i = 0; i < LIMIT_KINDS; i++)
+		json_put_string(t, limit_names[i], s->session->status.enforced_by[i]);
+	json_close(t, '}');
 	json_close(t, '}');
 }
 

@@ -190,10 +190,12 @@ static void check_times(struct super *s)
 		s->idle_since_ms = now;
 	int64_t idle = now - s->idle_since_ms;
 	if (spec->idle_timeout_ms && idle >= (int64_t)spec->idle_timeout_ms) {
-		struct text *t = super_event(s, EVENT_SESSION_STOPPED, NULL);
+		bool task = spec->class == CLASS_TASK;
+		struct text *t = super_event(s, task ? EVENT_SESSION_DESTROYED : EVENT_SESSION_STOPPED,
+			NULL);
 		json_put_string(t, "reason", "idle_timeout");
 		super_journal(s, NULL);
-		super_stop(s, spec->class == CLASS_TASK ? WIRE_STOP_DESTROY : WIRE_STOP_FOR_GOOD, NULL);
+		super_stop(s, task ? WIRE_STOP_DESTROY : WIRE_STOP_FOR_GOOD, NULL);
 	} else if (spec->dormant_after_ms && idle >= (int64_t)spec->dormant_after_ms &&
 		!has_contexts(s) && watch_shm_is_empty(s->root_fd)) {
 		super_event(s, EVENT_SESSION_DORMANT, NULL);

@@ -71,7 +71,11 @@ static int open_path(const char *path, int *ret_fd, struct fault *f)
 			if (*at != '/')
 				continue;
 			*at = 0;
-			mkdir(part, 0700); /* what matters is whether the last one opens */
+			int r = mkdir(part, 0700);
+			if (r < 0 && errno != EEXIST && errno != EISDIR && access(part, F_OK) < 0)
+				return fault_set(f, store_kind(errno), errno,
+					"make directory %s for the home directory (SBX_HOME names another)",
+					part);
 			*at = '/';
 		}
 		if (mkdir(path, 0700) < 0 && errno != EEXIST)

@@ -271,7 +271,7 @@ static int check_in_place(struct store_session *s, struct fault *f)
 		fstatat(s->store->dir, path, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
 		here.st_ino == there.st_ino && here.st_dev == there.st_dev)
 		return 0;
-	return fault_set(f, FAULT_NOT_FOUND, 0, "session %s was removed", s->spec.id);
+	return fault_set(f, FAULT_NOT_FOUND, 0, "it was removed");
 }
 
 int store_session_lock(struct store_session *s, struct fault *f)
