@@ -79,7 +79,9 @@ code=0; "$sbx" --help >/dev/full 2>/dev/null || code=$?
 code=0; "$sbx" create --dry-run >/dev/full 2>"$home/err" || code=$?
 [ "$code" = 1 ] && grep -q 'No space left' "$home/err" || { echo "full disk: exit $code"; failed=1; }
 code=0; "$sbx" create --dry-run <&- >&- 2>&- || code=$?
-[ "$code" = 0 ] || { echo "closed descriptors: exit $code"; failed=1; }
+[ "$code" = 1 ] || { echo "closed descriptors: exit $code"; failed=1; }
+code=0; "$sbx" create --dry-run <&- >/dev/null 2>&- || code=$?
+[ "$code" = 0 ] || { echo "closed stdin and stderr: exit $code"; failed=1; }
 
 # What a shell asks while a word is typed.
 try 0 '*shell*' '' __complete runtime
