@@ -52,7 +52,7 @@ struct ask_args {
 	OPT_LIST(S, ask.env, 'e', "env", "NAME=VALUE", COMP_NONE,                                \
 		"environment variable; NAME: as it is here"),                                    \
 	OPT_TEXT(S, ask.env_file, 0, "env-file", "FILE", COMP_FILE,                              \
-		"read NAME=VALUE lines from a file")
+		"read NAME=VALUE lines, taken as they are")
 
 /* Name and times: what only a session has that lives on. */
 #define ASK_LIFE_OPTS(S)                                                                         \

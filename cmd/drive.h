@@ -33,16 +33,16 @@ struct drive_args {
 	OPT_ROW(TEXT, S, drive.file, const char *, 'f', "file", "run the code in a file; - is stdin", \
 		.value = "FILE", .complete = COMP_FILE, .excl = 1),                              \
 	OPT_TEXT(S, drive.language, 0, "lang", "NAME", COMP_NONE,                                \
-		"language of the code: python, node or shell"),                                  \
+		"python, node or shell; by the ending of the file if not given"),                \
 	OPT_TEXT(S, drive.workdir, 'w', "workdir", "DIR", COMP_NONE, "working directory inside"), \
 	OPT_ROW(TIME, S, drive.timeout_ms, uint64_t, 0, "timeout", "end it after this time; 0: never", \
 		.value = "TIME", .max = SPEC_TIME_MAX_MS),                                       \
 	OPT_ROW(TIME, S, drive.cpu_limit_ms, uint64_t, 0, "cpu-time",                            \
 		"end a process after so much CPU time", .value = "TIME", .max = SPEC_TIME_MAX_MS), \
 	OPT_FLAG(S, drive.input, 'i', "interactive", "pass standard input on to the command"),   \
-	OPT_FLAG(S, drive.tty, 't', "tty", "give it a terminal of its own"),                     \
+	OPT_FLAG(S, drive.tty, 't', "tty", "give it a terminal, and no time limit by default"),   \
 	OPT_LIST(S, drive.secret, 0, "secret-env", "NAME", COMP_NONE,                            \
-		"do not record the value of this variable"),                                     \
+		"keep the value of a variable out of the record"),                               \
 	OPT_ROW(FLAG, S, drive.json, bool, 0, "json", "write the result as one JSON object",     \
 		.excl = 2),                                                                      \
 	OPT_ROW(FLAG, S, drive.stream, bool, 0, "stream", "write events as they happen, then the result", \

@@ -26,7 +26,7 @@ static const struct opt opts[] = {
 	OPT_FLAG(S, drive.fresh, 0, "fresh", "start the interpreter anew first"),
 	OPT_LIST(S, env, 'e', "env", "NAME=VALUE", COMP_NONE,
 		"environment variable; NAME: as it is here"),
-	OPT_TEXT(S, env_file, 0, "env-file", "FILE", COMP_FILE, "read NAME=VALUE lines from a file"),
+	OPT_TEXT(S, env_file, 0, "env-file", "FILE", COMP_FILE, "read NAME=VALUE lines, taken as they are"),
 	OPT_ROW(SIZE, S, output_keep_bytes, uint64_t, 0, "output-keep", "output kept of it",
 		.value = "SIZE", .min = SPEC_KEEP_MIN, .max = SPEC_BYTES_MAX),
 	OPT_TEXT(S, drive.request_id, 0, "request-id", "ID", COMP_NONE,

@@ -48,7 +48,7 @@ _sbx() {
 		'*'--require='[fail where these limits cannot be enforced]:LIMIT,...: ' \
 		--output-keep='[output kept of an execution]:SIZE: ' \
 		'*'{-e+,--env=}'[environment variable; NAME\: as it is here]:NAME=VALUE: ' \
-		--env-file='[read NAME=VALUE lines from a file]:FILE:_files' \
+		--env-file='[read NAME=VALUE lines, taken as they are]:FILE:_files' \
 		--json'[write one JSON object]' \
 		{-q,--quiet}'[write the id and nothing else]' \
 		--dry-run'[print the plan of the jail and make nothing]' \
@@ -56,13 +56,13 @@ _sbx() {
 	exec) _arguments -s -S \
 		{-c+,--code=}'[run code in the kept interpreter]:CODE: ' \
 		{-f+,--file=}'[run the code in a file; - is stdin]:FILE:_files' \
-		--lang='[language of the code\: python, node or shell]:NAME: ' \
+		--lang='[python, node or shell; by the ending of the file if not given]:NAME: ' \
 		{-w+,--workdir=}'[working directory inside]:DIR: ' \
 		--timeout='[end it after this time; 0\: never]:TIME: ' \
 		--cpu-time='[end a process after so much CPU time]:TIME: ' \
 		{-i,--interactive}'[pass standard input on to the command]' \
-		{-t,--tty}'[give it a terminal of its own]' \
-		'*'--secret-env='[do not record the value of this variable]:NAME: ' \
+		{-t,--tty}'[give it a terminal, and no time limit by default]' \
+		'*'--secret-env='[keep the value of a variable out of the record]:NAME: ' \
 		--json'[write the result as one JSON object]' \
 		--stream'[write events as they happen, then the result]' \
 		--status-fd='[write the result'\''s status to descriptor N]:N: ' \
@@ -70,7 +70,7 @@ _sbx() {
 		--context='[which interpreter; main if not given]:NAME: ' \
 		--fresh'[start the interpreter anew first]' \
 		'*'{-e+,--env=}'[environment variable; NAME\: as it is here]:NAME=VALUE: ' \
-		--env-file='[read NAME=VALUE lines from a file]:FILE:_files' \
+		--env-file='[read NAME=VALUE lines, taken as they are]:FILE:_files' \
 		--output-keep='[output kept of it]:SIZE: ' \
 		--request-id='[give the first result of this id again]:ID: ' \
 		--request='[read the request from JSON; - is stdin]:FILE:_files' \
@@ -81,13 +81,13 @@ _sbx() {
 	run) _arguments -s -S \
 		{-c+,--code=}'[run code in the kept interpreter]:CODE: ' \
 		{-f+,--file=}'[run the code in a file; - is stdin]:FILE:_files' \
-		--lang='[language of the code\: python, node or shell]:NAME: ' \
+		--lang='[python, node or shell; by the ending of the file if not given]:NAME: ' \
 		{-w+,--workdir=}'[working directory inside]:DIR: ' \
 		--timeout='[end it after this time; 0\: never]:TIME: ' \
 		--cpu-time='[end a process after so much CPU time]:TIME: ' \
 		{-i,--interactive}'[pass standard input on to the command]' \
-		{-t,--tty}'[give it a terminal of its own]' \
-		'*'--secret-env='[do not record the value of this variable]:NAME: ' \
+		{-t,--tty}'[give it a terminal, and no time limit by default]' \
+		'*'--secret-env='[keep the value of a variable out of the record]:NAME: ' \
 		--json'[write the result as one JSON object]' \
 		--stream'[write events as they happen, then the result]' \
 		--status-fd='[write the result'\''s status to descriptor N]:N: ' \
@@ -102,7 +102,7 @@ _sbx() {
 		'*'--require='[fail where these limits cannot be enforced]:LIMIT,...: ' \
 		--output-keep='[output kept of an execution]:SIZE: ' \
 		'*'{-e+,--env=}'[environment variable; NAME\: as it is here]:NAME=VALUE: ' \
-		--env-file='[read NAME=VALUE lines from a file]:FILE:_files' \
+		--env-file='[read NAME=VALUE lines, taken as they are]:FILE:_files' \
 		{-h,--help}'[show this text]' \
 		'(-)1:COMMAND:_command_names -e' \
 		'(-)*::COMMAND:_normal' ;;
