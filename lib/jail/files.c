@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -50,9 +51,18 @@ int files_open(int dir, const char *path, int flags, bool beneath)
 	return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
 }
 
+void files_show(const char *path, char ret[FILES_PATH_BYTES])
+{
+	char cwd[FILES_PATH_BYTES] = "";
+	bool is_below = *path != '/' && getcwd(cwd, sizeof cwd) && cwd[1];
+
+	snprintf(ret, FILES_PATH_BYTES, "%s%s%s", is_below ? cwd : "", *path == '/' ? "" : "/", path);
+}
+
 int files_fail(struct fault *f, int sysno, const char *what, const char *path)
 {
 	enum fault_kind kind = FAULT_SYSTEM;
+	char shown[FILES_PATH_BYTES];
 
 	if (sysno == ENOENT)
 		kind = FAULT_NOT_FOUND;
@@ -60,7 +70,8 @@ int files_fail(struct fault *f, int sysno, const char *what, const char *path)
 		kind = FAULT_DENIED;
 	else if (sysno == ENOSPC || sysno == EDQUOT || sysno == EFBIG)
 		kind = FAULT_LIMIT;
-	return fault_set(f, kind, sysno, "%s '%.120s'", what, path);
+	files_show(path, shown);
+	return fault_set(f, kind, sysno, "%s '%.150s'", what, shown);
 }
 
 int64_t files_mtime_ns(const struct stat *st)

@@ -5,7 +5,9 @@
  * GET: the top is the last component itself; "follow" goes through it when it is a link.
  *   What is no file, directory or link, cannot be read or lies too deep is SKIPPED.
  * PUT: a file is written beside its place and renamed; what is there must be a regular file
- *   or nothing. Files already put stay when a later one fails.
+ *   or nothing. Files already put stay when a later one fails. A stream that ends early and a
+ *   TERM leave no half of a file. It has a name from the start: the limit on the size of a
+ *   tree is kept by looking at it, and a file of O_TMPFILE would not be seen.
  * EMPTY: what could not be removed is SKIPPED. GET ends with END or FAULT, the others write
  *   nothing when there is nothing to say.
  */
@@ -20,7 +22,7 @@
 #include "base/text.h"
 
 /* Levels of directories. Source: two descriptors a level, of the 1024 that everybody has. */
-enum { FILES_DEPTH_MAX = 256, FILES_DONE = 0, FILES_FAILED = 1, FILES_SKIPPED = 2 };
+enum { FILES_DEPTH_MAX = 256, FILES_PATH_BYTES = 4096, FILES_DONE = 0, FILES_FAILED = 1, FILES_SKIPPED = 2 };
 
 struct files_out {
 	struct text t; /* not yet written */
@@ -39,7 +41,11 @@ int files_end(struct files_out *o, int r, struct fault *f);
 /* Opens below dir, not through /proc's links; beneath: nor through any, nor upwards. */
 int files_open(int dir, const char *path, int flags, bool beneath);
 
-/* A fault from errno with the path: NOT_FOUND, DENIED, LIMIT or SYSTEM. */
+/* The path as seen from the root, for people: who gave a relative one may not know what it is
+ * relative to. */
+void files_show(const char *path, char ret[FILES_PATH_BYTES]);
+
+/* A fault from errno with the path as shown: NOT_FOUND, DENIED, LIMIT or SYSTEM. */
 int files_fail(struct fault *f, int sysno, const char *what, const char *path);
 
 int64_t files_mtime_ns(const struct stat *st);

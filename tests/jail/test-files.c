@@ -250,10 +250,10 @@ static void test_put_refusals(void **state)
 	(void)state;
 	shell("mkdir r; ln -s /etc/passwd r/link; ln -s /tmp r/dirlink; mkfifo r/fifo; mkdir r/d; printf x > r/f");
 	assert_int_equal(put_one("r/link", "x", "evil"), 1);
-	assert_non_null(strstr(said.data, "fault denied: 'link' is a link"));
+	assert_non_null(strstr(said.data, "fault denied: '/workspace/r/link' is a link"));
 	assert_int_equal(put_one("r", "link", "evil"), 1);
 	assert_int_equal(put_one("r/fifo", "x", "evil"), 1);
-	assert_non_null(strstr(said.data, "fault denied: 'fifo' is a FIFO"));
+	assert_non_null(strstr(said.data, "fault denied: '/workspace/r/fifo' is a FIFO"));
 	assert_int_equal(put_one("r/dirlink", "x", "evil"), 1);
 	assert_int_equal(put_one("/dev/null", "x", "evil"), 1);
 	assert_int_equal(put_one("r/no/such", "x", "evil"), 1);
@@ -262,6 +262,9 @@ static void test_put_refusals(void **state)
 	assert_int_equal(put_one("r", "d", "evil"), 1); /* a directory of that name */
 	assert_non_null(strstr(said.data, "fault usage"));
 	assert_int_equal(put_one("/etc", "x", "evil"), 1); /* not one of the writable places */
+	assert_string_equal(said.data, "fault denied: create '/etc/x': Permission denied\n");
+	assert_int_equal(put_one("../none", "x", "evil"), 1);
+	assert_string_equal(said.data, "fault denied: create '/workspace/../none': Permission denied\n");
 	assert_int_equal(put_one("/proc/self/cwd", "x", "evil"), 1);
 	expect_shell("ls -A r; grep -c evil /etc/passwd", "d\ndirlink\nf\nfifo\nlink\n0\n");
 	assert_int_equal(put_one("r/dirlink/", "through", "asked for"), 0);
@@ -310,7 +313,7 @@ static void test_put_into_a_planted_tree(void **state)
 	shell("mkdir -p planted/copy; ln -s /tmp planted/copy/sub");
 	put_tree(&t);
 	assert_int_equal(put("planted", "copy", &t), 1);
-	assert_non_null(strstr(said.data, "fault denied: 'sub' is a link"));
+	assert_non_null(strstr(said.data, "fault denied: '/workspace/planted/copy/sub' is a link"));
 	expect_shell("ls /tmp/f 2>/dev/null", "");
 }
 
@@ -328,6 +331,21 @@ static void test_put_that_breaks_off_leaves_nothing(void **state)
 	text_clear(&t);
 	text_put_bytes(&t, "\xff\xff\xff\xff\xff\xff\xff\xff", 8);
 	assert_int_equal(put("cut/f", "x", &t), 1);
+}
+
+/* The id of the process is the same in each of them. */
+static void test_put_beside_what_another_left(void **state)
+{
+	auto_text struct text t = { 0 };
+
+	(void)state;
+	shell("mkdir left; for i in 0 1 2 3 4; do : > left/.sbx-put-2-$i; done");
+	assert_int_equal(put_one("left", "f", "new"), 0);
+	stream_put_entry(&t, &(struct stream_entry){ .kind = STREAM_LINK, .mode = 0777, .path = ".",
+		.target = "f" });
+	stream_put_end(&t);
+	assert_int_equal(put("left", "l", &t), 0);
+	expect_shell("cat left/l; ls -A left | wc -l", "new7\n");
 }
 
 static void test_large_files_go_round(void **state)
@@ -406,6 +424,7 @@ int main(void)
 		cmocka_unit_test(test_put_a_tree),
 		cmocka_unit_test(test_put_into_a_planted_tree),
 		cmocka_unit_test(test_put_that_breaks_off_leaves_nothing),
+		cmocka_unit_test(test_put_beside_what_another_left),
 		cmocka_unit_test(test_large_files_go_round),
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_empty_any_depth),
