@@ -24,5 +24,10 @@ struct pack_source {
 int pack_count(struct pack_stats *s, uint64_t bytes, struct fault *f);
 void pack_note_skipped(struct pack_stats *s, const char *path, const char *why);
 
+/* A fault from errno that names a path: name in dir, or dir's own for ".". DENIED when it is not
+ * allowed, or something of another kind is in the way; else SYSTEM. */
+int pack_fail(const char *what, int dir, const char *name, struct fault *f);
+enum fault_kind pack_fault_kind(int sysno);
+
 /* Opens a directory below another through no link at all; -1 with errno. */
 int pack_open_below(int dir, const char *path, int flags);

@@ -1,7 +1,10 @@
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,6 +26,44 @@ void pack_note_skipped(struct pack_stats *s, const char *path, const char *why)
 	for (char *p = s->first_skipped; *p; p++)
 		if ((unsigned char)*p < 0x20 || (unsigned char)*p >= 0x7f)
 			*p = '?';
+}
+
+enum fault_kind pack_fault_kind(int sysno)
+{
+	switch (sysno) {
+	case EACCES:
+	case EPERM:
+	case EROFS:
+	case ELOOP:
+	case ENOTDIR:
+	case EISDIR:
+	case EEXIST:
+	case ENOTEMPTY:
+	case EXDEV:
+		return FAULT_DENIED;
+	default:
+		return FAULT_SYSTEM;
+	}
+}
+
+int pack_fail(const char *what, int dir, const char *name, struct fault *f)
+{
+	enum { SHOWN_BYTES = 160 };
+	int sysno = errno;
+	char link[32], path[PATH_MAX + NAME_MAX + 2];
+
+	/* Nobody has said the path of a descriptor; without /proc the name has to do. */
+	snprintf(link, sizeof link, "/proc/self/fd/%d", dir);
+	ssize_t n = readlink(link, path, PATH_MAX);
+	size_t at = n < 0 ? 0 : (size_t)n;
+	bool is_own = at && !strcmp(name, ".");
+	path[at] = 0;
+	if (!is_own)
+		snprintf(path + at, sizeof path - at, "%s%s", at && path[at - 1] != '/' ? "/" : "", name);
+	/* The end of a long one says most. */
+	size_t n_path = strlen(path);
+	const char *from = n_path > SHOWN_BYTES ? path + n_path - SHOWN_BYTES : path;
+	return fault_set(f, pack_fault_kind(sysno), sysno, "%s '%s%s'", what, from == path ? "" : "...", from);
 }
 
 int pack_open_below(int dir, const char *path, int flags)

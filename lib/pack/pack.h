@@ -58,7 +58,7 @@ int pack_sink_tar(int fd, const char *prefix, struct pack_sink **ret, struct fau
  * Returns: 0, or negative; after a failure only pack_sink_end is allowed.
  * Faults:  FORMAT  it is no such stream; an entry leads elsewhere.
  *          LIMIT   more than PACK_ENTRIES_MAX entries.
- *          DENIED  something of another kind is in the way.
+ *          DENIED  something of another kind is in the way, or the host does not allow it.
  *          SYSTEM  writing failed. And every kind that the stream itself reports.
  */
 int pack_feed(struct pack_sink *k, const void *p, size_t n, struct fault *f);
@@ -69,7 +69,7 @@ int pack_feed(struct pack_sink *k, const void *p, size_t n, struct fault *f);
  * @ret:        0, or negative: a stream that was cut off is a failure
  *
  * Returns: NULL.
- * Faults:  FORMAT  the stream is not whole. SYSTEM  writing failed.
+ * Faults:  FORMAT  the stream is not whole. DENIED, SYSTEM  writing failed.
  */
 struct pack_sink *pack_sink_end(struct pack_sink *k, struct pack_stats *ret_stats, int *ret,
 	struct fault *f);
@@ -82,7 +82,7 @@ struct pack_source;
  * @follow:  a link at its end is followed; below it links are always copied as links
  *
  * Returns: 0, or negative.
- * Faults:  NOT_FOUND  there is nothing. SYSTEM  it cannot be read.
+ * Faults:  NOT_FOUND  there is nothing. DENIED  it may not be read. SYSTEM  it cannot be read.
  */
 int pack_source_path(const char *path, bool follow, struct pack_source **ret, struct fault *f);
 
@@ -95,7 +95,7 @@ int pack_source_tar(int fd, struct pack_source **ret, struct fault *f);
  * @t:  emptied, then filled with about 64 KiB
  *
  * Returns: 1 there is more; 0 it was the last; negative failed.
- * Faults:  SYSTEM  reading failed. FORMAT the archive is damaged, or leads elsewhere.
+ * Faults:  SYSTEM  reading failed. DENIED  it may not be read. FORMAT the archive is damaged, or leads elsewhere.
  *          LIMIT   more than PACK_ENTRIES_MAX entries.
  */
 int pack_next(struct pack_source *s, struct text *t, struct fault *f);

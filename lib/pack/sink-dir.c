@@ -45,13 +45,17 @@ static void set_times(struct timespec times[2], int64_t mtime_ns)
 	times[1] = (struct timespec){ .tv_sec = ns < 0 ? s - 1 : s, .tv_nsec = ns < 0 ? ns + 1000000000 : ns };
 }
 
-static int fail(struct fault *f, const char *path)
+static int fail(const struct dir_sink *d, const char *path, struct fault *f)
 {
-	int sysno = errno;
-	bool in_way = sysno == ELOOP || sysno == ENOTDIR || sysno == EISDIR || sysno == EEXIST ||
-		sysno == ENOTEMPTY || sysno == EXDEV;
+	bool is_top = d->top < 0 || !strcmp(path, ".");
 
-	return fault_set(f, in_way ? FAULT_DENIED : FAULT_SYSTEM, sysno, "write '%.150s'", path);
+	return pack_fail("write", is_top ? d->dir : d->top, is_top ? d->name : path, f);
+}
+
+/* Of the file that is being written. */
+static int fail_file(const struct dir_sink *d, struct fault *f)
+{
+	return pack_fail("write", d->parent, d->file_name, f);
 }
 
 /* The directory that an entry lies in, and its name there. */
@@ -93,11 +97,11 @@ static int make_dir(struct dir_sink *d, int parent, const char *name, const stru
 	if (!mkdirat(parent, name, 0700))
 		note_made(d, e);
 	else if (errno != EEXIST)
-		return fail(f, e->path);
+		return fail(d, e->path, f);
 	/* Also where it was there: a link in its place must not be gone through. */
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
-		return fail(f, e->path);
+		return fail(d, e->path, f);
 	if (is_top)
 		d->top = fd;
 	else
@@ -105,7 +109,7 @@ static int make_dir(struct dir_sink *d, int parent, const char *name, const stru
 	return 0;
 }
 
-static int make_link(int parent, const char *name, const struct stream_entry *e, struct fault *f)
+static int make_link(struct dir_sink *d, int parent, const char *name, const struct stream_entry *e, struct fault *f)
 {
 	struct timespec times[2];
 
@@ -113,7 +117,7 @@ static int make_link(int parent, const char *name, const struct stream_entry *e,
 	if (symlinkat(e->target, parent, name) < 0 &&
 		(errno != EEXIST || unlinkat(parent, name, 0) < 0 ||
 			symlinkat(e->target, parent, name) < 0))
-		return fail(f, e->path);
+		return fail(d, e->path, f);
 	utimensat(parent, name, times, AT_SYMLINK_NOFOLLOW);
 	return 0;
 }
@@ -134,14 +138,14 @@ static int end_file(struct dir_sink *d, struct fault *f)
 	set_times(times, d->file.mtime_ns);
 	/* The last bytes may be a hole. */
 	if (ftruncate(d->fd, (off_t)d->at) < 0 || fchmod(d->fd, d->file.mode & ~d->umask) < 0)
-		return fail(f, d->file_name);
+		return fail_file(d, f);
 	futimens(d->fd, times);
 	if (!fstatat(d->parent, d->file_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISDIR(st.st_mode)) {
 		errno = EISDIR;
-		return fail(f, d->file_name);
+		return fail_file(d, f);
 	}
 	if (renameat(d->parent, d->temp, d->parent, d->file_name) < 0)
-		return fail(f, d->file_name);
+		return fail_file(d, f);
 	drop_fd(&d->fd);
 	drop_fd(&d->parent);
 	return 0;
@@ -160,7 +164,7 @@ static int begin_file(struct dir_sink *d, int *parent, const char *name,
 	d->parent = take_fd(parent);
 	d->fd = openat(d->parent, d->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (d->fd < 0)
-		return fail(f, e->path);
+		return fail(d, e->path, f);
 	return e->n ? 0 : end_file(d, f);
 }
 
@@ -171,7 +175,7 @@ static int dir_entry(struct pack_sink *k, const struct stream_entry *e, struct f
 	const char *name;
 
 	if (open_parent(d, e->path, &name, &parent) < 0)
-		return fail(f, e->path);
+		return fail(d, e->path, f);
 	/* "." is the content of a directory, never a file in its place. */
 	if (!strcmp(name, ".") && e->kind != STREAM_DIR)
 		return fault_set(f, FAULT_DENIED, 0, "the source is no directory");
@@ -181,7 +185,7 @@ static int dir_entry(struct pack_sink *k, const struct stream_entry *e, struct f
 	case STREAM_DIR:
 		return make_dir(d, parent, name, e, f);
 	case STREAM_LINK:
-		return make_link(parent, name, e, f);
+		return make_link(d, parent, name, e, f);
 	default:
 		return begin_file(d, &parent, name, e, f);
 	}
@@ -201,7 +205,7 @@ static int dir_data(struct pack_sink *k, const void *p, size_t n, struct fault *
 				fd_write_all(d->fd, p, n);
 	if (r < 0) {
 		errno = -r;
-		return fail(f, d->file_name);
+		return fail_file(d, f);
 	}
 	d->at += n;
 	return d->at < d->file.n ? 0 : end_file(d, f);
@@ -217,7 +221,7 @@ static int dir_end(struct pack_sink *k, struct fault *f)
 		struct timespec times[2];
 		auto_fd int fd = pack_open_below(d->top, m->path, O_RDONLY | O_DIRECTORY);
 		if (fd < 0 || fchmod(fd, m->mode & ~d->umask) < 0)
-			return fail(f, m->path);
+			return fail(d, m->path, f);
 		set_times(times, m->mtime_ns);
 		futimens(fd, times);
 	}

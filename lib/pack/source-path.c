@@ -54,11 +54,6 @@ static int skip(struct path_source *p, struct text *t, const char *path, const c
 	return 1;
 }
 
-static int fail(struct fault *f, const char *path)
-{
-	return fault_set(f, errno == EACCES ? FAULT_DENIED : FAULT_SYSTEM, errno, "read '%.150s'", path);
-}
-
 static struct stream_entry to_entry(const struct stat *st, const char *path)
 {
 	return (struct stream_entry){ .mode = st->st_mode & 0777, .path = path,
@@ -81,7 +76,7 @@ static int put_file(struct path_source *p, struct text *t, const struct spot *s,
 	if (fd < 0 && errno == ENOENT)
 		return skip(p, t, path, "it went away");
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return fail(f, path);
+		return pack_fail("read", s->dir, s->name, f);
 	if (!S_ISREG(st.st_mode))
 		return skip(p, t, path, "it is being changed");
 	struct stream_entry e = to_entry(&st, path);
@@ -112,7 +107,7 @@ static int put_other(struct path_source *p, struct text *t, const struct spot *s
 		return skip(p, t, path, "neither file, directory nor link");
 	ssize_t n = readlinkat(s->dir, s->name, target, sizeof target - 1);
 	if (n <= 0)
-		return n ? fail(f, path) : skip(p, t, path, "an empty link");
+		return n ? pack_fail("read", s->dir, s->name, f) : skip(p, t, path, "an empty link");
 	target[n] = 0;
 	e.kind = STREAM_LINK;
 	e.target = target;
@@ -130,7 +125,8 @@ static int put_name(struct path_source *p, struct text *t, const struct spot *s,
 	if (!stream_path_is_valid(s->path, true))
 		return skip(p, t, s->path, "its path is too long");
 	if (fstatat(s->dir, s->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? skip(p, t, s->path, "it went away") : fail(f, s->path);
+		return errno == ENOENT ? skip(p, t, s->path, "it went away") :
+			pack_fail("read", s->dir, s->name, f);
 	return S_ISREG(st.st_mode) ? put_file(p, t, s, f) : put_other(p, t, s, &st, f);
 }
 
@@ -148,7 +144,7 @@ static int list_dir(struct path_source *p, struct fault *f)
 	DIR *list = list_fd < 0 ? NULL : fdopendir(list_fd);
 
 	if (!list)
-		return fail(f, p->dir_path);
+		return pack_fail("read", p->dir, ".", f);
 	for (struct dirent *e; (e = readdir(list));)
 		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
 			push(&p->names, &p->n_names, &p->room_names, mem_string(e->d_name));
@@ -171,7 +167,7 @@ static int open_dir(struct path_source *p, struct text *t, struct fault *f)
 	if (p->dir < 0 && errno == ENOENT)
 		return skip(p, t, p->dir_path, "it went away");
 	if (p->dir < 0 || fstat(p->dir, &st) < 0)
-		return fail(f, p->dir_path);
+		return pack_fail("read", p->top, p->dir_path, f);
 	struct stream_entry e = to_entry(&st, p->dir_path);
 	e.kind = STREAM_DIR;
 	int r = pack_count(&p->source.stats, 0, f);
@@ -190,7 +186,7 @@ static int put_content(struct path_source *p, struct text *t, struct fault *f)
 	if (n < 0 && errno == EINTR)
 		return 1;
 	if (n < 0)
-		return fail(f, "a file");
+		return pack_fail("read", p->fd, ".", f);
 	/* It became shorter: what was announced must come. */
 	if (!n) {
 		memset(buf, 0, want);
@@ -283,8 +279,7 @@ int pack_source_path(const char *path, bool follow, struct pack_source **ret, st
 		r = open_top(p, real);
 	if (r < 0) {
 		path_free(&p->source);
-		return fault_set(f, r == -ENOENT ? FAULT_NOT_FOUND : r == -EACCES ? FAULT_DENIED :
-			FAULT_SYSTEM, -r, "read '%.150s'", path);
+		return fault_set(f, r == -ENOENT ? FAULT_NOT_FOUND : pack_fault_kind(-r), -r, "read '%.150s'", path);
 	}
 	*ret = &p->source;
 	return 0;

@@ -358,6 +358,41 @@ static void test_through_a_link(void **state)
 	assert_int_equal(feed_dir(&t, "z", NULL, &f), -FAULT_DENIED);
 }
 
+static void test_failures_name_the_path(void **state)
+{
+	auto_text struct text t = { 0 };
+	struct pack_source *s;
+	struct fault f;
+	char want[128];
+
+	(void)state;
+	file(&t, ".", "new");
+	stream_put_end(&t);
+	assert_int_equal(run("mkdir -p out/x out/tree/sub/f"), 0);
+	assert_int_equal(feed_dir(&t, "x", NULL, &f), -FAULT_DENIED);
+	snprintf(want, sizeof want, "write '%s/out/x': ", top);
+	assert_memory_equal(f.text, want, strlen(want));
+	text_clear(&t);
+	top_dir(&t);
+	stream_put_entry(&t, &(struct stream_entry){ STREAM_DIR, 0755, 0, 0, "sub", "" });
+	file(&t, "sub/f", "new");
+	assert_int_equal(feed_dir(&t, "tree", NULL, &f), -FAULT_DENIED);
+	snprintf(want, sizeof want, "write '%s/out/tree/sub/f': ", top);
+	assert_memory_equal(f.text, want, strlen(want));
+	/* A file that even its owner cannot read; root can read all. */
+	put("in/closed", "x", 0);
+	auto_free char *closed = NULL;
+	assert_true(asprintf(&closed, "%s/in/closed", top) > 0);
+	assert_int_equal(pack_source_path(closed, false, &s, &f), 0);
+	int r = pack_next(s, &t, &f);
+	pack_source_free(s);
+	if (geteuid()) {
+		assert_int_equal(r, -FAULT_DENIED);
+		snprintf(want, sizeof want, "read '%s': ", closed);
+		assert_memory_equal(f.text, want, strlen(want));
+	}
+}
+
 static void test_lies(void **state)
 {
 	auto_text struct text t = { 0 };
@@ -561,7 +596,8 @@ int main(void)
 		in_place(test_there_and_back), in_place(test_content_of_directory), in_place(test_single),
 		in_place(test_follow),
 		in_place(test_sparse), in_place(test_paths_that_lead_elsewhere),
-		in_place(test_through_a_link), in_place(test_lies), in_place(test_cut_anywhere),
+		in_place(test_through_a_link), in_place(test_failures_name_the_path),
+		in_place(test_lies), in_place(test_cut_anywhere),
 		in_place(test_turned_bytes), in_place(test_names_of_sinks), in_place(test_tar),
 		in_place(test_hostile_tar),
 	};
