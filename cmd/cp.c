@@ -1,9 +1,11 @@
 /* sbx cp: files into and out of a session. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -95,7 +97,9 @@ static int find_target(const char *dst, const char *name, int *ret_dir, char **r
 	}
 	if (*ret_dir >= 0)
 		return 0;
-	return fault_set(f, errno == ENOENT ? FAULT_NOT_FOUND : FAULT_SYSTEM, errno, "write '%.150s'", dst);
+	bool is_denied = errno == EACCES || errno == EPERM || errno == EROFS;
+	return fault_set(f, errno == ENOENT ? FAULT_NOT_FOUND : is_denied ? FAULT_DENIED : FAULT_SYSTEM,
+		errno, "write '%.150s'", dst);
 }
 
 static int open_sink(const struct side *src, const char *dst, struct pack_sink **ret, struct fault *f)
@@ -134,12 +138,55 @@ static int report(const struct pack_stats *s)
 
 /* --- out of a session --------------------------------------------------------------------- */
 
-static int receive(int conn, struct pack_sink *k, struct fault *f)
+/* Signals that end this program wait while a file is half written: it has to go first. */
+struct stop {
+	sigset_t before;
+	int fd; /* readable once one has come; -1: they end it as ever */
+};
+
+/* What the caller had us ignore stays ignored. */
+static struct stop stop_hold(void)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	struct stop s = { .fd = -1 };
+	struct sigaction now;
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < array_size(numbers); i++)
+		if (!sigaction(numbers[i], NULL, &now) && now.sa_handler != SIG_IGN)
+			sigaddset(&set, numbers[i]);
+	sigprocmask(SIG_BLOCK, NULL, &s.before);
+	s.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (s.fd >= 0)
+		sigprocmask(SIG_BLOCK, &set, NULL);
+	return s;
+}
+
+/* One that has come was not taken out of the descriptor: it ends the program here. */
+static void stop_release(struct stop *s)
+{
+	drop_fd(&s->fd);
+	sigprocmask(SIG_SETMASK, &s->before, NULL);
+}
+
+static int wait_reply(int conn, int stop_fd, struct fault *f)
+{
+	struct pollfd polls[2] = { { conn, POLLIN, 0 }, { stop_fd, POLLIN, 0 } };
+
+	while (poll(polls, 2, -1) < 0)
+		if (errno != EINTR)
+			return fault_set(f, FAULT_SYSTEM, errno, "wait for the session");
+	return polls[1].revents ? fault_set(f, FAULT_SYSTEM, EINTR, "copy out of the session") : 0;
+}
+
+static int receive(int conn, struct pack_sink *k, int stop_fd, struct fault *f)
 {
 	struct session_reply r = { 0 };
 	int e;
 
-	while ((e = session_reply(conn, &r, f)) > 0 && r.kind != SESSION_REPLY_DONE) {
+	while (!(e = wait_reply(conn, stop_fd, f)) && (e = session_reply(conn, &r, f)) > 0 &&
+		r.kind != SESSION_REPLY_DONE) {
 		if (r.kind != SESSION_REPLY_OUTPUT || r.stream != 1)
 			continue;
 		e = pack_feed(k, r.data, r.n, f);
@@ -160,6 +207,7 @@ static int copy_out(struct cmd_env *env, const struct side *src, const char *dst
 	struct pack_sink *k = NULL;
 	struct pack_stats stats = { 0 };
 	struct fault end_fault = { 0 };
+	struct stop stop = { .fd = -1 };
 	auto_fd int conn = -1;
 	int end;
 
@@ -168,9 +216,14 @@ static int copy_out(struct cmd_env *env, const struct side *src, const char *dst
 		r = session_connect(&env->session, &conn, f);
 	if (!r)
 		r = session_request_files(conn, FILES_GET, argv, f);
+	sigprocmask(SIG_BLOCK, NULL, &stop.before);
+	/* A pipe may keep us waiting for its reader; and nothing half is left in it. */
+	if (!r && strcmp(dst, "-"))
+		stop = stop_hold();
 	if (!r)
-		r = receive(conn, k, f);
+		r = receive(conn, k, stop.fd, f);
 	k = pack_sink_end(k, &stats, &end, &end_fault);
+	stop_release(&stop);
 	if (!r && end < 0) {
 		*f = end_fault;
 		r = end;

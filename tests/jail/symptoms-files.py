@@ -2,11 +2,13 @@
 import io
 import os
 import shutil
+import signal
+import subprocess
 import tarfile
 import zipfile
 
 import kit
-from kit import Lacks, check, eq, read, test
+from kit import MIB, Lacks, check, eq, read, test, until
 
 SECRET = "a file of the host"
 
@@ -68,6 +70,69 @@ def round_trip(k):
         eq(f.read() == data, True, "content")
     eq(os.stat(f"{k.scratch}/back/a/exe").st_mode & 0o7777, 0o755, "mode")
     eq(os.readlink(f"{k.scratch}/back/link"), "a/exe", "link")
+
+
+@test("many copies go into one directory at the same time")
+def parallel(k):
+    s = k.session()
+    paths = [k.write(f"many/{i}", bytes([i]) * 3 * MIB) for i in range(8)]
+    copies = [k.start("cp", path, f"{s.id}:/workspace/") for path in paths]
+    eq([(c.code, c.err) for c in [c.wait() for c in copies]], [(0, "")] * 8, "cp")
+    eq(s.sh("ls -A; cat * | wc -c")["stdout"], "".join(f"{i}\n" for i in range(8)) + f"{24 * MIB}\n", "inside")
+
+
+@test("a copy in that is stopped leaves nothing, and the next one works")
+def stopped_in(k):
+    s = k.session()
+    head = tarfile.TarInfo("big")
+    head.size = 64 * MIB
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        copy = k.start("cp", "-", f"{s.id}:/workspace", stdin=subprocess.PIPE)
+        copy.process.stdin.write(head.tobuf() + bytes(MIB))
+        copy.process.stdin.flush()
+        check(until(lambda: parts(f"{s.up}/workspace")), "nothing is half written while it runs")
+        copy.kill(number)
+        eq(copy.process.wait(10), -number, "exit of cp")
+        check(until(lambda: not os.listdir(f"{s.up}/workspace")), "left:", os.listdir(f"{s.up}/workspace"))
+    eq(k.sbx("cp", k.write("next", "x"), f"{s.id}:/workspace").code, 0, "the next copy")
+    eq(s.sh("ls -A")["stdout"], "next\n", "inside")
+
+
+@test("a copy out that is stopped leaves nothing")
+def stopped_out(k):
+    s = k.session()
+    s.sh("truncate -s 2G big")
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        before = sorted(os.listdir(k.scratch))
+        copy = k.start("cp", f"{s.id}:/workspace/big", "big")
+        check(until(lambda: parts(k.scratch), pause=0.001), "nothing is half written while it runs")
+        copy.kill(number)
+        eq(copy.process.wait(10), -number, "exit of cp")
+        eq(sorted(os.listdir(k.scratch)), before, "files of the caller")
+    s.alive()
+
+
+def parts(directory):
+    return [n for n in os.listdir(directory) if n.startswith(".sbx-")]
+
+
+@test("a copy that is not allowed names the path and is denied")
+def denied(k):
+    s = k.session()
+    path = k.write("x", "x")
+    s.sh("echo 1 >o")
+    for target, shown in (("/etc/", "/etc/x"), ("/etc/y", "/etc/y"), ("/usr/x", "/usr/x"), ("relative", "/relative")):
+        k.sbx("cp", path, f"{s.id}:{target}").refused(5, f"create '{shown}'")
+    k.sbx("cp", path, f"{s.id}:no/x").refused(3, "'/no'")
+    os.mkdir(f"{k.scratch}/o")
+    k.give(f"{k.scratch}/o")
+    os.mkdir(f"{k.scratch}/o/o")
+    k.sbx("cp", f"{s.id}:/workspace/o", f"{k.scratch}/o").refused(5, f"write '{k.scratch}/o/o'")
+    if k.is_root:
+        return
+    k.sbx("cp", f"{s.id}:/workspace/o", "/etc/").refused(5, "write '/etc/o'")
+    closed = k.write("closed", "x", 0)
+    k.sbx("cp", closed, f"{s.id}:/workspace").refused(5, f"read '{closed}'")
 
 
 @test("names are bytes: no UTF-8, line breaks, other alphabets [shipyard-neo#31]")
