@@ -33,7 +33,7 @@ struct drive_args {
 	OPT_ROW(TEXT, S, drive.file, const char *, 'f', "file", "run the code in a file; - is stdin", \
 		.value = "FILE", .complete = COMP_FILE, .excl = 1),                              \
 	OPT_TEXT(S, drive.language, 0, "lang", "NAME", COMP_NONE,                                \
-		"python, node or shell; by the ending of the file if not given"),                \
+		"python, node or shell; else by the ending of FILE"),                             \
 	OPT_TEXT(S, drive.workdir, 'w', "workdir", "DIR", COMP_NONE, "working directory inside"), \
 	OPT_ROW(TIME, S, drive.timeout_ms, uint64_t, 0, "timeout", "end it after this time; 0: never", \
 		.value = "TIME", .max = SPEC_TIME_MAX_MS),                                       \

@@ -56,7 +56,7 @@ _sbx() {
 	exec) _arguments -s -S \
 		{-c+,--code=}'[run code in the kept interpreter]:CODE: ' \
 		{-f+,--file=}'[run the code in a file; - is stdin]:FILE:_files' \
-		--lang='[python, node or shell; by the ending of the file if not given]:NAME: ' \
+		--lang='[python, node or shell; else by the ending of FILE]:NAME: ' \
 		{-w+,--workdir=}'[working directory inside]:DIR: ' \
 		--timeout='[end it after this time; 0\: never]:TIME: ' \
 		--cpu-time='[end a process after so much CPU time]:TIME: ' \
@@ -81,7 +81,7 @@ _sbx() {
 	run) _arguments -s -S \
 		{-c+,--code=}'[run code in the kept interpreter]:CODE: ' \
 		{-f+,--file=}'[run the code in a file; - is stdin]:FILE:_files' \
-		--lang='[python, node or shell; by the ending of the file if not given]:NAME: ' \
+		--lang='[python, node or shell; else by the ending of FILE]:NAME: ' \
 		{-w+,--workdir=}'[working directory inside]:DIR: ' \
 		--timeout='[end it after this time; 0\: never]:TIME: ' \
 		--cpu-time='[end a process after so much CPU time]:TIME: ' \
