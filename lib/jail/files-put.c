@@ -369,6 +369,8 @@ int files_put(char *const *argv)
 	struct fault f;
 
 	p.stop = open_stop();
+	/* A file over its limit is a failed write, after which what is half goes, and not the end. */
+	signal(SIGXFSZ, SIG_IGN);
 	int r = run(&p, argv, &f);
 
 	if (p.temp[0] && p.file_dir >= 0)

@@ -98,6 +98,14 @@ def stopped_in(k):
     eq(s.sh("ls -A")["stdout"], "next\n", "inside")
 
 
+@test("a file that the limit has no room for leaves nothing and is said")
+def too_big(k):
+    s = k.session("--disk", "8M")
+    k.sbx("cp", k.write("big", bytes(9 * MIB)), f"{s.id}:/workspace").refused(6, "write '/workspace/big'")
+    eq(os.listdir(f"{s.up}/workspace"), [], "left")
+    s.alive()
+
+
 @test("a copy out that is stopped leaves nothing")
 def stopped_out(k):
     s = k.session()
