@@ -98,8 +98,7 @@ int drive_options(const struct drive_args *a, struct exec_request *ret, struct f
 		.context = a->context,
 		.workdir = a->workdir,
 		.secret = a->secret,
-		.timeout_ms = a->timeout_ms != OPT_UNSET ? a->timeout_ms :
-			a->tty ? 0 /* a person ends it */ : EXEC_TIMEOUT_DEFAULT,
+		.timeout_ms = a->timeout_ms == OPT_UNSET ? EXEC_TIMEOUT_DEFAULT : a->timeout_ms,
 		.cpu_limit_ms = a->cpu_limit_ms == OPT_UNSET ? 0 : a->cpu_limit_ms,
 		.request_id = a->request_id,
 	};

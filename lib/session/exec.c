@@ -104,6 +104,14 @@ static bool open_record(struct exec *e, struct fault *f)
 	return true;
 }
 
+/* The session's limit. Where nobody chose one, a person at a terminal has none. */
+static uint64_t own_timeout(const struct super *s, const struct exec_request *q)
+{
+	uint64_t own = s->session->spec.exec_timeout_ms;
+
+	return (q->flags & EXEC_TTY) && own == DEFAULT_EXEC_TIMEOUT_MS ? 0 : own;
+}
+
 void exec_accept(struct super *s, struct conn *c, struct msg *m)
 {
 	struct wire_exec w;
@@ -120,8 +128,7 @@ void exec_accept(struct super *s, struct conn *c, struct msg *m)
 	struct exec *e = exec_new(s, c);
 	e->w = w;
 	e->is_cell = !w.r.argv;
-	e->timeout_ms = w.r.timeout_ms == EXEC_TIMEOUT_DEFAULT ? s->session->spec.exec_timeout_ms :
-								 w.r.timeout_ms;
+	e->timeout_ms = w.r.timeout_ms == EXEC_TIMEOUT_DEFAULT ? own_timeout(s, &w.r) : w.r.timeout_ms;
 	if (!open_record(e, &f)) {
 		exec_fail(e, "record", f.sysno, f.text);
 		return;

@@ -191,7 +191,8 @@ class Session:
             more = {p for p, parent in parents.items() if parent in ours} - ours
             ours |= more
             grown = bool(more)
-        return {p: found[p] for p in ours}
+        # One without words has given its memory back already: it runs nothing any more.
+        return {p: found[p] for p in ours if found[p]}
 
     def asleep(self, seconds):
         """Waits until it is dormant."""
