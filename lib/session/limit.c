@@ -171,7 +171,7 @@ static void check_exec(struct exec *e, int64_t now)
 static bool is_running(const struct super *s)
 {
 	for (const struct exec *e = s->execs; e; e = e->next)
-		if (e->phase == PHASE_RUNNING)
+		if (e->phase == PHASE_RUNNING || e->phase == PHASE_STARTING)
 			return true;
 	return false;
 }
@@ -180,7 +180,7 @@ static bool is_running(const struct super *s)
 static bool has_kept(const struct super *s)
 {
 	for (size_t i = 0; i < CONTEXTS_MAX; i++)
-		if (s->contexts[i].phase != CONTEXT_DEAD)
+		if (s->contexts[i].phase == CONTEXT_IDLE)
 			return true;
 	return false;
 }
@@ -213,7 +213,7 @@ static void check_disk(struct super *s, int64_t now)
 	if (watch_disk_step(&s->disk, s->up_fd, now, &used) != WATCH_OVER)
 		return;
 	for (size_t i = 0; is_calm && i < CONTEXTS_MAX; i++)
-		if (s->contexts[i].phase != CONTEXT_DEAD)
+		if (s->contexts[i].phase == CONTEXT_IDLE)
 			kill_kept(&s->contexts[i], LIMIT_DISK);
 	/* No scan has seen it yet, and the next execution may delete it. */
 	s->disk.is_counted = is_calm;
