@@ -236,6 +236,7 @@ static void context_dead(struct context *c, int status, const struct jail_usage 
 	if (c->phase == CONTEXT_DEAD)
 		return;
 	context_drain(c);
+	limit_recount(s);
 	if (!c->lost_why[0])
 		describe_end(status, c->lost_why, sizeof c->lost_why);
 	if (e) {

@@ -83,6 +83,10 @@ void limit_stop(struct exec *e, enum exec_status status, enum exec_reason reason
 
 /* Whatever is due now; and when that is next [ms], 0: never. */
 void limit_step(struct super *s);
+
+/* What was written between cells is there, and no scan has seen it: the next execution may not
+ * add to it. Called when its writers are dead. */
+void limit_recount(struct super *s);
 int64_t limit_next_ms(struct super *s);
 
 /* At the end: status and reason from the evidence; then the warnings at 80 % of a limit. */

@@ -194,6 +194,17 @@ static void kill_kept(struct context *c, enum limit_kind kind)
 	context_kill(c);
 }
 
+void limit_recount(struct super *s)
+{
+	uint64_t bytes, entries;
+	struct fault f;
+
+	/* The look that led to the kill stopped where the limit was, and they wrote until they died. */
+	if (s->disk.is_counted &&
+		changes_measure(s->up_fd, UINT64_MAX, UINT64_MAX, &bytes, &entries, &f) == 0)
+		watch_disk_allow(&s->disk, bytes, entries);
+}
+
 static void check_kept_memory(struct context *c, int64_t now)
 {
 	if (c->phase != CONTEXT_IDLE || !is_polled(c->s) || now < c->poll_ms)
