@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -147,6 +148,7 @@ static pid_t start(int (*fn)(void), int *ret_ready)
 	assert_true(pid >= 0);
 	if (!pid) {
 		setpgid(0, 0);
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a check that fails leaves nobody behind */
 		fn();
 		if (write(ready[1], "", 1) < 0)
 			_exit(1);
