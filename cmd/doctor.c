@@ -147,6 +147,20 @@ static void print_walls(const struct fmt_value *walls, unsigned *held, unsigned 
 	}
 }
 
+/* A wall that does not hold is for scripts to see, too. */
+static bool all_hold(const struct findings *d)
+{
+	auto_doc struct fmt_doc *doc = NULL;
+	struct fault f;
+
+	if (fmt_parse_json("the probe", text_string(&d->walls), d->walls.n, &doc, &f) < 0)
+		return false;
+	FMT_EACH(w, fmt_root(doc))
+		if (!fmt_bool(fmt_get(w, "held"), false))
+			return false;
+	return true;
+}
+
 static int print_text(const struct cmd_env *env, const struct findings *d, struct fault *f)
 {
 	auto_doc struct fmt_doc *doc = NULL;
@@ -188,9 +202,12 @@ static int run(struct cmd_env *env, const void *p, struct fault *f)
 		print_json(env, &d);
 	else
 		r = print_text(env, &d, f);
+	enum fault_kind kind = d.fault.kind;
+	if (!kind && !all_hold(&d))
+		kind = FAULT_DENIED;
 	text_done(&d.walls);
 	/* What was printed says it all; the exit code is for scripts. */
-	return r < 0 ? r : fault_exit_code(d.fault.kind);
+	return r < 0 ? r : fault_exit_code(kind);
 }
 
 const struct cmd cmd_doctor = {

@@ -45,8 +45,14 @@ int jail_pair(struct jail *j, int *ret_inner, uint32_t *ret_number, struct fault
 	if (i == JAIL_PENDING_MAX)
 		return fault_set(f, FAULT_LIMIT, 0, "%d spares are on their way already", i);
 	int r = msg_pair(ends);
-	if (r < 0 || fd_set_nonblock(ends[0], 1) < 0)
-		return fault_set(f, FAULT_SYSTEM, r < 0 ? -r : errno, "socket pair");
+	if (r < 0)
+		return fault_set(f, FAULT_SYSTEM, -r, "socket pair");
+	r = fd_set_nonblock(ends[0], 1);
+	if (r < 0) {
+		close(ends[0]);
+		close(ends[1]);
+		return fault_set(f, FAULT_SYSTEM, -r, "socket pair");
+	}
 	j->pending[i].number = *ret_number = ++j->n_spares;
 	j->pending[i].sock = ends[0];
 	*ret_inner = ends[1];

@@ -8,16 +8,17 @@
 #include "session/session.h"
 #include "session/wire.h"
 
-static const char gone_text[] = "the session's supervisor is gone";
-
-static int gone(struct fault *f, int sysno)
+/* Whatever the call said, this is the errno of it: no other failure of a connection has it. */
+static int gone(struct fault *f)
 {
-	return fault_set(f, FAULT_SYSTEM, sysno, "%s", gone_text);
+	fault_set(f, FAULT_SYSTEM, 0, "the session's supervisor is gone");
+	f->sysno = ECONNABORTED;
+	return -FAULT_SYSTEM;
 }
 
 bool session_is_gone(const struct fault *f)
 {
-	return f->kind == FAULT_SYSTEM && !strncmp(f->text, gone_text, sizeof gone_text - 1);
+	return f->kind == FAULT_SYSTEM && f->sysno == ECONNABORTED;
 }
 
 static int post(int conn, enum wire_type type, const struct text *t, struct fault *f)
@@ -26,7 +27,7 @@ static int post(int conn, enum wire_type type, const struct text *t, struct faul
 		return fault_set(f, FAULT_LIMIT, 0, "the request is longer than %llu MiB",
 			LIMIT_REQUEST_BYTES / MIB);
 	int r = msg_send(conn, type, t ? t->data : NULL, t ? t->n : 0, NULL, 0);
-	return r < 0 ? gone(f, -r) : 0;
+	return r < 0 ? gone(f) : 0;
 }
 
 int session_request_exec(int conn, const struct exec_request *r, struct fault *f)
@@ -77,7 +78,7 @@ int session_stdin(int conn, const void *p, size_t n, struct fault *f)
 {
 	int r = msg_send(conn, WIRE_STDIN, p, n, NULL, 0);
 
-	return r < 0 ? gone(f, -r) : 0;
+	return r < 0 ? gone(f) : 0;
 }
 
 int session_cancel(int conn, struct fault *f)
@@ -149,7 +150,7 @@ int session_reply(int conn, struct session_reply *ret, struct fault *f)
 	int got = msg_receive(conn, MSG_TRUSTED, &m);
 	*ret = (struct session_reply){ .body = m.room };
 	if (got <= 0)
-		return gone(f, -got);
+		return gone(f);
 	struct frame r = { m.body, m.n };
 	if (m.type < WIRE_ACCEPTED || m.type > WIRE_FAULT)
 		return fault_set(f, FAULT_BUG, 0, "the supervisor sent message %u", m.type);

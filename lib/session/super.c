@@ -206,9 +206,12 @@ static void check_times(struct super *s)
 
 void super_stop(struct super *s, enum wire_stop how, struct conn *c)
 {
+	/* Who asks second can only ask for more: a signal does not save what is being removed. */
+	if (!s->ending || how > s->stop)
+		s->stop = how;
 	s->ending = true;
-	s->stop = how;
-	s->stop_conn = c;
+	if (c)
+		s->stop_conn = c;
 	for (struct exec *e = s->execs, *next; e; e = next) {
 		next = e->next;
 		if (e->phase != PHASE_ENDED)
