@@ -53,12 +53,14 @@ void conn_free(struct conn *c)
 static void hang_up(struct conn *c)
 {
 	struct exec *e = c->exec;
+	struct super *s = c->s;
 
 	c->exec = NULL;
 	repeat_conn_gone(c);
 	conn_free(c);
 	if (e)
 		exec_client_gone(e);
+	super_conn_gone(s);
 }
 
 /* Sends what waits; false when the connection was freed. */

@@ -219,6 +219,12 @@ void super_stop(struct super *s, enum wire_stop how, struct conn *c)
 	}
 }
 
+void super_conn_gone(struct super *s)
+{
+	if (s->session->spec.class == CLASS_EPHEMERAL && !s->conns && !s->execs && !s->ending)
+		super_stop(s, WIRE_STOP_DESTROY, NULL);
+}
+
 /* [ms] until something is due; -1 without end. */
 static int64_t next_wake(struct super *s)
 {

@@ -64,6 +64,9 @@ void super_spare_wanted(struct super *s);
 void super_spare_failed(struct super *s, uint32_t number, const struct fault *f);
 void super_spare_lost(struct super *s, uint32_t number);
 
+/* A client hung up. A one-off session that nobody is left to ask for anything ends. */
+void super_conn_gone(struct super *s);
+
 /* Begins the end: nothing new is taken, what runs is cancelled. c is told; NULL: nobody. */
 void super_stop(struct super *s, enum wire_stop how, struct conn *c);
 

@@ -1,5 +1,6 @@
 """Idle, dormant, stopped, expired, removed: what other systems were reported to get wrong."""
 import os
+import shutil
 import time
 
 import kit
@@ -84,6 +85,18 @@ def stopped(k):
     eq(s.sbx("stop").code, 0, "a second stop")
     eq(s.sbx("start").code, 0, "start")
     eq(s.exec("--", "cat", "/workspace/f").out, "kept\n")
+
+
+@test("a client killed before it has asked leaves no session behind")
+def killed_before_asking(k):
+    if not shutil.which("strace"):
+        raise kit.Skip("strace is not installed")
+    # The first message it sends is the request; the supervisor is forked by then.
+    done = k.command(["strace", "-qq", "-o", "/dev/null", "-e", "trace=sendmsg,sendto",
+                      "-e", "inject=sendmsg,sendto:signal=KILL:when=1",
+                      k.program, "run", "--runtime", "shell", "--", "true"])
+    check(done.code in (137, -9), "the control: it was not killed:", done)
+    check(until(lambda: not k.stored("sessions", "trash")), "left:", k.stored("sessions", "trash"))
 
 
 @test("stopping ends what runs, and its client is told")
