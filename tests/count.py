@@ -1,10 +1,21 @@
-"""Counts single tests in meson's logs; names what failed or was skipped.
+"""Counts single tests in meson's logs; names what failed or was skipped, and why.
 
     count.py BUILD-DIRECTORY...
 """
 import json
 import sys
 import xml.etree.ElementTree as tree
+
+
+# [lines] of one failed program that are shown again.
+SHOWN = 30
+
+
+def reasons(test):
+    """What a program that failed said of it: TAP comments and failures, or the end of stderr."""
+    lines = [line for line in test.get("stdout", "").splitlines()
+             if line.startswith(("#", "not ok", "[  ERROR", "[   LINE"))]
+    return (lines + test.get("stderr", "").splitlines())[-SHOWN:]
 
 
 def main():
@@ -21,12 +32,15 @@ def main():
                 print("SKIPPED", name)
             else:
                 passed += 1
-        # A test that ran out of time is none of these there.
         with open(logs + ".json") as lines:
             for test in map(json.loads, lines):
+                # A test that ran out of time is none of these there.
                 if test["result"] in ("TIMEOUT", "INTERRUPT"):
                     failed += 1
                     print(test["result"], test["name"])
+                if test["result"] in ("TIMEOUT", "INTERRUPT", "FAIL", "ERROR"):
+                    for line in reasons(test):
+                        print(f"  {test['name']}: {line}")
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
 
 
