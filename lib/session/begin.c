@@ -57,6 +57,7 @@ static void on_ready(struct super *s, const struct jail_event *ev)
 	s->report = ev->report;
 	s->root_fd = ev->root_fd;
 	s->ready = true;
+	overdue_arrived(s);
 	note_report(s);
 	super_event(s, EVENT_SESSION_READY, NULL);
 	super_journal(s, NULL);
@@ -74,6 +75,7 @@ static void on_ready(struct super *s, const struct jail_event *ev)
 static void on_spare(struct super *s, struct jail_exec *x)
 {
 	s->spare_asked = false;
+	overdue_arrived(s);
 	s->n_spare_failures = 0;
 	s->spare = x;
 	exec_start_waiting(s);
@@ -94,11 +96,11 @@ static void send_away(struct exec *e)
 	repeat_send_away(e);
 }
 
-/* The jail is gone: whatever ran in it is lost with it. */
-static void on_dead(struct super *s)
+void super_jail_gone(struct super *s)
 {
 	s->ending = true;
 	s->ready = false;
+	overdue_arrived(s);
 	loop_remove(&s->loop, &s->jail_source);
 	for (struct exec *e = s->execs, *next; e; e = next) {
 		next = e->next;
@@ -136,7 +138,7 @@ static void on_jail(void *owner, short revents)
 		if (jail_read(s->jail, &ev, &f) < 0) {
 			s->fault = f;
 			jail_kill(s->jail);
-			on_dead(s);
+			super_jail_gone(s);
 			return;
 		}
 		switch (ev.kind) {
@@ -161,7 +163,7 @@ static void on_jail(void *owner, short revents)
 				s->fault = ev.fault;
 			break;
 		case JAIL_EVENT_DEAD:
-			on_dead(s);
+			super_jail_gone(s);
 			return;
 		}
 	}
@@ -234,6 +236,7 @@ static int start_jail(struct super *s, struct fault *f)
 	r = start_cgroup(s, f);
 	if (r < 0)
 		return r;
+	overdue_expect(s);
 	return release_jail(s, f);
 }
 

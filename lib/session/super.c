@@ -89,6 +89,8 @@ void super_spare_wanted(struct super *s)
 	int door = cgroup_child_make(s->cgroup, jail_next_number(s->jail));
 	s->spare_grouped = door >= 0;
 	s->spare_asked = jail_want_spare(s->jail, door, &f) == 0;
+	if (s->spare_asked)
+		overdue_expect(s);
 	if (door >= 0)
 		close(door);
 }
@@ -109,6 +111,7 @@ void super_spare_failed(struct super *s, uint32_t number, const struct fault *f)
 
 	cgroup_child_remove(s->cgroup, number);
 	s->spare_asked = false;
+	overdue_arrived(s);
 	s->spare_retry_ms = clock_now_ms() + SPARE_RETRY_MS;
 	for (struct exec *e = s->execs, *next; e; e = next) {
 		next = e->next;
@@ -230,7 +233,7 @@ static int64_t next_wake(struct super *s)
 {
 	const struct session_spec *spec = &s->session->spec;
 	int64_t now = clock_now_ms(), at = limit_next_ms(s);
-	int64_t due[5] = { s->expires_ms, 0, 0, s->spare_retry_ms, s->look_ms };
+	int64_t due[] = { s->expires_ms, 0, 0, s->spare_retry_ms, s->look_ms, overdue_next_ms(s) };
 
 	if (!super_is_busy(s) && !s->conns) {
 		due[1] = spec->idle_timeout_ms ? s->idle_since_ms + (int64_t)spec->idle_timeout_ms : 0;
@@ -298,6 +301,7 @@ static void run(struct super *s)
 	while (exec_collect(s), !is_over(s)) {
 		/* Timers first: a step may have taken long. */
 		limit_step(s);
+		overdue_step(s);
 		retry_spare(s);
 		check_times(s);
 		if (is_over(s))

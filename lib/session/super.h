@@ -26,6 +26,7 @@ struct super {
 	struct source jail_source, listen, signals;
 	int signal_fd, listen_fd, fs_fd, up_fd, lower_fd, root_fd;
 	struct jail_exec *spare;
+	int64_t setup_ms;              /* init should have answered by then; 0: it owes nothing */
 	int64_t look_ms;               /* when it looks whether its directory is still there */
 	int64_t spare_retry_ms;        /* the last one could not be made: when to try again */
 	uint32_t n_spare_failures;     /* in a row */
@@ -73,7 +74,23 @@ void super_stop(struct super *s, enum wire_stop how, struct conn *c);
 /* Some execution has not ended. */
 bool super_is_busy(const struct super *s);
 
+/* --- overdue.c: set-up that does not come to an end --------------------------------------- */
+
+/* [ms] A jail takes 3 ms, an interpreter 10 to 100; emulated machines are 20 times slower. */
+enum { SETUP_LIMIT_MS = 20000 };
+
+/* Init was asked for something; it has answered. */
+void overdue_expect(struct super *s);
+void overdue_arrived(struct super *s);
+
+/* Fails what waits for too long already; and when that is next [ms], 0: never. */
+void overdue_step(struct super *s);
+int64_t overdue_next_ms(const struct super *s);
+
 /* --- begin.c ------------------------------------------------------------------------------ */
 
 /* Directories, journal, jail, control groups, socket. Faults: as of session_create. */
 int super_begin(struct super *s, struct fault *f);
+
+/* The jail has ended, for the reason in s->fault if there is one: what ran in it is lost. */
+void super_jail_gone(struct super *s);

@@ -1,5 +1,7 @@
 """Time limits and killing: what other systems were reported to get wrong."""
+import contextlib
 import os
+import shutil
 import signal
 import time
 
@@ -200,6 +202,50 @@ def one_last_event(k):
         if event["status"] not in ("queued", "running", "output"):
             ends.setdefault(event["execution_id"], []).append(event["status"])
     eq(sorted(v for [v] in ends.values()), ["error"] * 2 + ["killed", "setup_failed", "success", "timeout"])
+
+
+@test("set-up that gets stuck is ended, and said to be set-up [codex#20807]", modes=("user",))
+def stuck_setup(k):
+    def stop(s, what):
+        pids = [p for p, title in s.processes().items() if title.split()[2:3] == [what]]
+        check(pids, f"no {what}:", s.processes())
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        return pids
+    init, spare, python = k.session(), k.session(), k.session(runtime="python")
+    for s in (init, spare, python):
+        s.exec("--", "true")
+        check(until(lambda s=s: [t for t in s.processes().values() if t.endswith("exec")]), "no spare")
+    stopped = stop(init, "init")
+    init.exec("--", "true")  # the spare that was there
+    stopped += stop(spare, "exec") + stop(python, "exec")
+    clients = [s.start("--json", "--timeout", "0", *words) for s, words in
+               ((init, ["--", "true"]), (spare, ["--", "true"]), (python, ["-c", "1"]))]
+    try:
+        for client, stage in zip(clients, ("process", "start", "interpreter")):
+            result = client.wait(60).json
+            reason = result["reason"]
+            eq((result["status"], reason["kind"], reason["stage"], reason["errno"]),
+               ("setup_failed", "setup", stage, "ETIMEDOUT"))
+    finally:
+        for pid in stopped:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+    for s in (init, spare, python):
+        s.alive()
+
+
+@test("a jail that does not get ready is ended with its own error", modes=("root",))
+def stuck_jail(k):
+    if not shutil.which("strace"):
+        raise kit.Skip("strace is not installed")
+    if k.has_sanitizer():
+        raise kit.Lacks("the leak check does not work under strace")
+    done = k.command(["strace", "-fqq", "-o", "/dev/null", "-e", "trace=pivot_root",
+                      "-e", "inject=pivot_root:delay_enter=24000000", k.program, "run", "--timeout", "0",
+                      "--runtime", "shell", "--", "true"], seconds=90)
+    check(done.code == 125 and "sbx run: the jail was not ready within 20 s" in done.err, "it says", done)
+    check(until(lambda: not k.stored()), "left:", k.stored())
 
 
 @test("a program that cannot be started never looks like a program that failed")
