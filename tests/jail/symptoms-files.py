@@ -40,6 +40,24 @@ def link_in(k):
     s.alive()
 
 
+@test("links in a copied directory stay links, whatever they point to [fullsend#5253]")
+def links_in_directory(k):
+    s = k.session()
+    links = {"abs": "/etc/passwd", "up": "../../../../etc/shadow", "dangling": "nowhere", "loop": "loop",
+             "dir": "sub", "sub/back": ".."}
+    os.makedirs(f"{k.scratch}/tree/sub")
+    for name, target in links.items():
+        os.symlink(target, f"{k.scratch}/tree/{name}")
+    for path, _, _ in os.walk(f"{k.scratch}/tree"):
+        k.give(path)
+    eq(k.sbx("cp", f"{k.scratch}/tree", f"{s.id}:/workspace").code, 0, "in")
+    for name, target in links.items():
+        eq(s.run("readlink", f"/workspace/tree/{name}")["stdout"], target + "\n", name)
+    eq(k.sbx("cp", f"{s.id}:/workspace/tree", f"{k.scratch}/out").code, 0, "out")
+    for name, target in links.items():
+        eq(os.readlink(f"{k.scratch}/out/{name}"), target, name)
+
+
 @test("names in a tar do not leave the place it is unpacked to")
 def tar_names(k):
     s = k.session()
@@ -200,6 +218,29 @@ def host_tree(k):
 
 def tree(top):
     return sorted(os.path.join(d, n) for d, dirs, files in os.walk(top) for n in dirs + files)
+
+
+@test("sandboxes that are used from one directory do not disturb each other, nor it [claude-code#94008]")
+def one_directory(k):
+    before = tree(k.scratch)
+    s = k.session()
+    running = [k.start("run", "--runtime", "shell", "--", "sh", "-c", "echo $0 >f; sleep 0.3; cat f", str(i))
+               for i in range(4)]
+    for i, client in enumerate(running):
+        done = client.wait()
+        eq((done.code, done.out), (0, f"{i}\n"), f"run {i}")
+    s.alive()
+    eq(s.remove().code, 0, "rm")
+    eq(tree(k.scratch), before, "the directory")
+
+
+@test("what this kernel has no file of to mask keeps no command from running [sandbox-runtime#185, codex#17079]")
+def mask_missing(k):
+    plan = k.sbx("create", "--dry-run", "--runtime", "shell").json
+    masks = [o["path"] for o in plan["operations"] if o["operation"] == "mask"]
+    missing = [m for m in masks if not os.path.exists(f"/proc/{m}")]
+    check(missing, "the control: this kernel has all of them:", masks)
+    k.session().alive()
 
 
 @test("what changed is listed: added, modified, deleted")

@@ -36,7 +36,7 @@ def around_cap(k):
         eq(bool(gap), n > CAP, f"a gap at {n}")
 
 
-@test("what --output-keep cuts is told, and the end is there [inspect_ai#4778]")
+@test("what --output-keep cuts is told, and the end is there [inspect_ai#4778, #4506]")
 def around_keep(k):
     s = k.session()
     for n in (KEEP // 2 - 1, KEEP // 2, KEEP // 2 + 1, KEEP, CAP + 1, MIB):
@@ -189,6 +189,19 @@ def closed_reader(k):
     eq(client.process.wait(5 * kit.SCALE), 141, "exit code")
     check(kit.until(lambda: s.records()), "no record")
     eq(s.records()[0]["result"]["status"], "cancelled", "status in the record")
+
+
+@test("a stream of events has the whole of a long output in bounds, and nothing captures it [huggingface_hub#4839]")
+def long_stream(k):
+    s = k.session()
+    done = s.exec("--stream", "--", "sh", "-c", "head -c 80000000 /dev/zero | tr '\\0' x; echo end", seconds=60)
+    lines = [json.loads(line) for line in done.out.splitlines()]
+    check(len(done.raw) < 4 << 20, "the stream has", len(done.raw))
+    result = lines[-1]
+    eq((result["status"], result["stdout_bytes"]), ("success", 80000004))
+    check(result["stdout"].endswith("end\n"), "the end is not there:", result["stdout"][-100:])
+    with open(f"{s.path}/exec/{result['execution_id']}/stdout", "rb") as f:
+        eq(len(f.read()), 80000004, "spooled")
 
 
 @test("human form is byte for byte what the program wrote, and stderr apart")

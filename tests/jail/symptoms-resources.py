@@ -54,6 +54,21 @@ def memory_error(k):
     s.alive()
 
 
+@test("an interpreter that ran out of memory is not replaced in silence [inspect-action#248]", modes=("root",))
+def oom_cell(k):
+    s = k.session("--memory", "256Mi", runtime="python")
+    if s.show()["limits"]["memory"]["enforced_by"] in ("rlimit", "none"):
+        raise kit.Lacks("there is no memory controller")
+    s.cell("x = 1")
+    result = s.cell("y = bytearray(1 << 30); y[::4096] = b'x' * (1 << 18)")
+    eq((result["status"], result["reason"]["kind"]), ("oom", "oom"))
+    after = s.cell("x")
+    eq((after["error"]["name"], after["state"]["interpreter"], after["state"]["epoch"]),
+       ("NameError", "restarted", 2))
+    check(after["state"]["lost"], "nothing is said to be lost:", after["state"])
+    eq(len(s.events("state_lost")), 1, "events")
+
+
 @test("many small processes together do not pass the memory limit")
 def memory_of_many(k):
     s = k.session("--memory", "128Mi")
@@ -105,7 +120,7 @@ print(states.count('Z'), len(states) < 10)"""
     eq(zombies, [], "zombies of the session")
 
 
-@test("the disk limit ends what fills it, and deleting makes room again [FastGPT#6439]")
+@test("the disk limit ends what fills it, and deleting makes room again [FastGPT#6439, wasmrun#91]")
 def disk(k):
     s = k.session("--disk", "64Mi")
     by = enforced(s, "disk")

@@ -211,6 +211,19 @@ def one_environment(k):
     eq(text(s.cell("console.log(process.env.FROM_FILE, process.env.BOTH)", "--lang", "node")), want, "node")
 
 
+@test("of two values of a variable the nearer one counts: base, session, execution [sandbox-sdk#204]")
+def precedence(k):
+    s = k.session("-e", "A=session", "-e", "HOME=/tmp", "-e", "EMPTY=")
+    show = "echo $A $HOME ${EMPTY-unset}.${NEVER-unset}."
+    for language in ([], ["--lang", "shell"]):
+        run = (lambda *o, l=language: s.cell(show, *l, *o)["stdout"]) if language else \
+              (lambda *o: s.sh(show, options=list(o))["stdout"])
+        eq(run(), "session /tmp .unset.\n", f"the session's {language}")
+        eq(run("-e", "A=exec", "-e", "HOME=/"), "exec / .unset.\n", f"the execution's {language}")
+        eq(run("-e", "A="), "/tmp .unset.\n", f"an empty one {language}")
+        eq(run(), "session /tmp .unset.\n", f"afterwards {language}")
+
+
 @test("nothing of the caller's environment comes in, home and temporary directory are inside")
 def closed_environment(k):
     environment = {**k.environment(), "SECRET_OF_CALLER": "s", "LD_PRELOAD": ""}

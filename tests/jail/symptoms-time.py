@@ -53,6 +53,25 @@ def leader_ends(k):
     eq(names_below(s), [], "still alive")
 
 
+@test("what a killed leader's children go on writing does not hold its result back [shisad#132]")
+def chatter(k):
+    s = k.session()
+    done = s.exec("--json", "--timeout", "0.5", "--", "sh", "-c",
+                  "(trap '' TERM HUP; exec setsid yes chatter) & exec sleep 300")
+    eq(done.json["status"], "timeout", "status")
+    check(done.json["stdout"].startswith("chatter\n"), "the control: it wrote nothing", done.json["stdout"])
+    within(done.seconds, 10)
+    eq(names_below(s), [], "still alive")
+
+
+@test("what a command leaves in the background has no time of its own [boxlite#1460, minimal#1342]")
+def survivors(k):
+    s = k.session()
+    result = s.sh("sleep 300 & setsid sleep 301 & exit 7", options=["--timeout", "0"])
+    eq((result["exit_code"], result["leftovers_killed"]), (7, 2))
+    eq(names_below(s), [], "still alive")
+
+
 @test("nohup does not keep exec waiting, nor what it started alive [prime#305]")
 def nohup(k):
     s = k.session()
