@@ -36,6 +36,17 @@ size_t utf8_sequence(const unsigned char *p, size_t n)
 	return len;
 }
 
+size_t utf8_write(uint32_t code, char *to)
+{
+	static const unsigned char marks[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+	size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+
+	for (size_t i = n - 1; i; i--, code >>= 6)
+		to[i] = (char)(0x80 | (code & 0x3f));
+	to[0] = (char)(marks[n] | code);
+	return n;
+}
+
 bool utf8_is_valid(const void *p, size_t n)
 {
 	const unsigned char *b = p;

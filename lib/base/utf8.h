@@ -3,11 +3,15 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/text.h"
 
 /* [bytes] length of the well-formed sequence at p (1 to 4), or 0 when there is none. */
 size_t utf8_sequence(const unsigned char *p, size_t n);
+
+/* Writes a code point, which is none of a surrogate; returns its [bytes]: 1 to 4. */
+size_t utf8_write(uint32_t code, char *to);
 
 bool utf8_is_valid(const void *p, size_t n);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/utf8.h"
@@ -91,22 +92,48 @@ void doc_text(struct fmt_doc *doc, struct fmt_value *v, const void *p, size_t n)
 	v->n = n;
 }
 
-int doc_add(struct fmt_doc *doc, struct fmt_value *parent, struct fmt_value **last,
-	struct fmt_value *v, struct fault *f)
+void doc_add(struct fmt_value *parent, struct fmt_value **last, struct fmt_value *v)
 {
-	if (v->key && !doc->json) {
-		const struct fmt_value *old = fmt_get(parent, v->key);
-		if (old)
-			return doc_fail(doc, v->key_line, v->key_column, f,
-				"'%.40s' is here twice, first in line %" PRIu32, v->key,
-				old->key_line);
-	}
 	if (*last)
 		(*last)->next = v;
 	else
 		parent->first = v;
 	*last = v;
-	return 0;
+}
+
+static int compare_places(const struct fmt_value *a, const struct fmt_value *b)
+{
+	if (a->key_line != b->key_line)
+		return a->key_line < b->key_line ? -1 : 1;
+	return a->key_column < b->key_column ? -1 : a->key_column > b->key_column;
+}
+
+static int compare_members(const void *p, const void *q)
+{
+	const struct fmt_value *const *a = p, *const *b = q;
+	int r = strcmp((*a)->key, (*b)->key);
+
+	return r ? r : compare_places(*a, *b);
+}
+
+/* Sorted, not each beside each: a document may be one map. Names the first that is too many. */
+int doc_check_keys(const struct fmt_doc *doc, const struct fmt_value *map, struct fault *f)
+{
+	size_t n = 0;
+	auto_free const struct fmt_value **list = mem_zeroed(fmt_count(map) + 1, sizeof *list);
+	const struct fmt_value *old = NULL, *twice = NULL;
+
+	FMT_EACH(v, map)
+		list[n++] = v;
+	qsort(list, n, sizeof *list, compare_members);
+	for (size_t i = 1; i < n; i++)
+		if (!strcmp(list[i - 1]->key, list[i]->key) &&
+			(!twice || compare_places(list[i], twice) < 0)) {
+			old = list[i - 1];
+			twice = list[i];
+		}
+	return !twice ? 0 : doc_fail(doc, twice->key_line, twice->key_column, f,
+		"'%.40s' is here twice, first in line %" PRIu32, twice->key, old->key_line);
 }
 
 static __attribute__((format(printf, 5, 0))) int fail_at(const struct fmt_doc *doc, uint32_t line,

@@ -28,9 +28,11 @@ int doc_node(struct fmt_doc *doc, enum fmt_kind kind, uint32_t line, uint32_t co
 /* A copy of n bytes with a NUL behind. */
 void doc_text(struct fmt_doc *doc, struct fmt_value *v, const void *p, size_t n);
 
-/* Puts v behind *last in parent. Faults: FORMAT its key is there already; json.c looks itself. */
-int doc_add(struct fmt_doc *doc, struct fmt_value *parent, struct fmt_value **last,
-	struct fmt_value *v, struct fault *f);
+/* Puts v behind *last in parent. */
+void doc_add(struct fmt_value *parent, struct fmt_value **last, struct fmt_value *v);
+
+/* Faults: FORMAT two members of a map have the same key. */
+int doc_check_keys(const struct fmt_doc *doc, const struct fmt_value *map, struct fault *f);
 
 /* Faults: FORMAT, with the place. Always negative. */
 int doc_fail(const struct fmt_doc *doc, uint32_t line, uint32_t column, struct fault *f,

@@ -38,7 +38,7 @@ static void skip_string(struct tokens *t)
 
 unsigned char token_next(struct tokens *t)
 {
-	while (t->p < t->end && strchr(" \t\r\n,:", *t->p))
+	while (t->p < t->end && strchr(" \t\r\n", *t->p))
 		t->p++;
 	count_to(t, t->p);
 	t->at = t->p;
@@ -47,7 +47,7 @@ unsigned char token_next(struct tokens *t)
 		return 0;
 	if (*t->p == '"')
 		skip_string(t);
-	else if (strchr("{[]}", *t->p))
+	else if (strchr("{[]},:", *t->p))
 		t->p++;
 	else
 		while (t->p < t->end && !strchr(" \t\r\n,:{[]}\"", *t->p))
@@ -70,8 +70,7 @@ bool token_is_key(const struct tokens *t)
 	return *t->at == '"' && has_colon(t);
 }
 
-/* The number of \uXXXX, or -1 where there is none. */
-static long code_at(const unsigned char *p, const unsigned char *end)
+long token_code(const unsigned char *p, const unsigned char *end)
 {
 	char hex[5] = { 0 };
 
@@ -81,30 +80,30 @@ static long code_at(const unsigned char *p, const unsigned char *end)
 	return strspn(hex, "0123456789abcdefABCDEF") == 4 ? strtol(hex, NULL, 16) : -1;
 }
 
-/* json-c takes raw control characters, puts U+FFFD for half a pair, cuts a key at NUL. */
 static int check_string(struct tokens *t, struct fault *f)
 {
-	const unsigned char *start = t->at;
-
+	if (t->is_open)
+		return token_fail(t, t->at, "the string does not end", f);
 	for (const unsigned char *p = t->at + 1; p < t->p; p++) {
 		if (*p < 0x20)
 			return token_fail(t, p,
 				"a control character in a string; write it as \\n or \\u000a", f);
 		if (*p != '\\')
 			continue;
-		long code = code_at(p, t->p);
+		long code = token_code(p, t->p);
+		if (code < 0 && !strchr("\"\\/bfnrt", p[1]))
+			return token_fail(t, p, "no such escape", f);
 		bool is_pair = code >= 0xd800 && code <= 0xdbff &&
-			(code_at(p + 6, t->p) & ~0x3ffL) == 0xdc00;
+			(token_code(p + 6, t->p) & ~0x3ffL) == 0xdc00;
 		if (code >= 0xd800 && code <= 0xdfff && !is_pair)
 			return token_fail(t, p, "half of a surrogate pair", f);
 		if (!code && (t->doc->strict || token_is_key(t)))
 			return token_fail(t, p, "a NUL character", f);
 		p += is_pair ? 11 : 1;
 	}
-	return t->is_open ? token_fail(t, start, "the string does not end", f) : 0;
+	return 0;
 }
 
-/* json-c takes NaN, Infinity, 00 and 1., keys in single quotes. */
 static int check_word(struct tokens *t, struct fault *f)
 {
 	const char *s = (const char *)t->at;
@@ -125,7 +124,7 @@ int token_check(const struct fmt_doc *doc, const unsigned char *p, size_t n, str
 
 	token_start(&t, doc, p, n);
 	while ((c = token_next(&t))) {
-		if (c == '}' || c == ']')
+		if (strchr("}],:", c))
 			continue;
 		n_values += !token_is_key(&t);
 		if (n_values > doc->max_nodes)

@@ -1,4 +1,4 @@
-/* The tokens of a JSON text: where things are, which json-c does not say. */
+/* The tokens of a JSON text, each with its place. */
 #pragma once
 
 #include "fmt/doc.h"
@@ -6,7 +6,8 @@
 struct tokens {
 	const struct fmt_doc *doc;
 	const unsigned char *p, *end; /* what is left */
-	const unsigned char *at;      /* the token: a bracket, a string with its quotes, a word */
+	const unsigned char *at;      /* the token: a bracket, a comma, a colon, a string with its
+	                                 quotes, a word */
 	size_t n;                     /* [bytes] of it */
 	bool is_open;                 /* a string without end */
 	const unsigned char *counted; /* up to here line and column are counted */
@@ -18,12 +19,15 @@ void token_start(struct tokens *t, const struct fmt_doc *doc, const unsigned cha
 /* The first byte of the next token, or 0 at the end. */
 unsigned char token_next(struct tokens *t);
 
-/* In a text that json-c took: a string with a colon behind. */
+/* A string with a colon behind. */
 bool token_is_key(const struct tokens *t);
+
+/* The number of the \uXXXX at p, or -1 where there is none. */
+long token_code(const unsigned char *p, const unsigned char *end);
 
 /* Always negative; the place is that byte's, which is not before the token. */
 int token_fail(struct tokens *t, const unsigned char *at, const char *what, struct fault *f);
 
-/* Refuses what json-c reads more kindly than RFC 8259, and too many values before they take
- * memory: json-c needs up to 1 KB for the two bytes of {}. */
+/* Each token by itself: strings and their escapes, numbers, words; and that there are not too
+ * many values. Source: RFC 8259 sections 3, 6, 7. */
 int token_check(const struct fmt_doc *doc, const unsigned char *p, size_t n, struct fault *f);

@@ -74,9 +74,9 @@ static int parse_items(struct reader *r, struct fmt_value *list, unsigned depth)
 		int e = next(r);
 		if (e < 0 || r->event.type == YAML_SEQUENCE_END_EVENT)
 			return e;
-		if ((e = parse_node(r, depth + 1, &v)) < 0 ||
-			(e = doc_add(r->doc, list, &last, v, r->f)) < 0)
+		if ((e = parse_node(r, depth + 1, &v)) < 0)
 			return e;
+		doc_add(list, &last, v);
 	}
 }
 
@@ -97,15 +97,14 @@ static int parse_members(struct reader *r, struct fmt_value *map, unsigned depth
 	for (;;) {
 		int e = next(r);
 		if (e < 0 || r->event.type == YAML_MAPPING_END_EVENT)
-			return e;
+			return e < 0 ? e : doc_check_keys(r->doc, map, r->f);
 		if ((e = parse_key(r, &key)) < 0 || (e = next(r)) < 0 ||
 			(e = parse_node(r, depth + 1, &v)) < 0)
 			return e;
 		v->key = key->text;
 		v->key_line = key->line;
 		v->key_column = key->column;
-		if ((e = doc_add(r->doc, map, &last, v, r->f)) < 0)
-			return e;
+		doc_add(map, &last, v);
 	}
 }
 

@@ -59,6 +59,23 @@ static void refuses_long_forms_and_what_is_too_high(void **state)
 	assert_true(utf8_is_valid("a\0\xf0\x9f\x98\x80", 6));
 }
 
+static void what_is_written_is_well_formed(void **state)
+{
+	char buf[4];
+
+	(void)state;
+	for (uint32_t c = 0; c <= 0x10ffff; c++) {
+		if (c == 0xd800)
+			c = 0xe000;
+		size_t n = utf8_write(c, buf);
+		assert_int_equal(utf8_sequence((unsigned char *)buf, n), n);
+	}
+	assert_int_equal(utf8_write(0x20ac, buf), 3);
+	assert_memory_equal(buf, "\xe2\x82\xac", 3);
+	assert_int_equal(utf8_write(0x1f600, buf), 4);
+	assert_memory_equal(buf, "\xf0\x9f\x98\x80", 4);
+}
+
 /* However a text is cut in two, tail and head add up to a whole sequence or nothing. */
 static void cut_in_two_at_every_byte(void **state)
 {
@@ -90,6 +107,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_code_point),
 		cmocka_unit_test(refuses_long_forms_and_what_is_too_high),
+		cmocka_unit_test(what_is_written_is_well_formed),
 		cmocka_unit_test(cut_in_two_at_every_byte),
 		cmocka_unit_test(made_visible),
 	};
