@@ -64,12 +64,9 @@ static void on_ready(struct super *s, const struct jail_event *ev)
 	/* What is there now is the baseline of the first scan. Init has attached the idmapped
 	 * lower on low by now, but only in its own namespace: here it is the plain directory. */
 	changes_scan(s->changes, s->up_fd, s->lower_fd, NULL, &f);
-	/* An answered connection is freed. */
-	for (struct conn *c = s->conns, *next; c; c = next) {
-		next = c->next;
+	for (struct conn *c = s->conns; c; c = c->next)
 		if (c->waits_ready)
 			conn_done(c, NULL);
-	}
 }
 
 static void on_spare(struct super *s, struct jail_exec *x)
@@ -117,9 +114,9 @@ void super_jail_gone(struct super *s)
 		}
 		exec_settle(e);
 	}
-	for (struct conn *c = s->conns, *next; c; c = next) {
-		next = c->next;
-		if (c->exec || c->closing)
+	/* Who has asked nothing yet is told why no supervisor will do better, else asks the next. */
+	for (struct conn *c = s->conns; c; c = c->next) {
+		if (!c->waits_ready && (c->has_asked || !s->fault.kind))
 			continue;
 		if (!s->fault.kind)
 			fault_set(&s->fault, FAULT_SYSTEM, 0, "the session's jail has ended");

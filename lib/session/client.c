@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/frame.h"
 #include "base/limits.h"
 #include "session/session.h"
@@ -102,20 +103,20 @@ int session_resize(int conn, uint16_t rows, uint16_t columns, struct fault *f)
 	return post(conn, WIRE_RESIZE, &t, f);
 }
 
-int session_exec(struct store_session *s, const struct exec_request *q, int *ret_conn,
-	struct fault *f)
+int session_exec(struct store_session *s, const struct exec_request *q, int *conn, struct fault *f)
 {
-	int conn, r = session_connect(s, &conn, f);
+	auto_fd int kept = take_fd(conn);
+	int r = kept >= 0 ? session_request_exec(kept, q, f) : gone(f);
 
-	if (r < 0)
-		return r;
-	r = session_request_exec(conn, q, f);
-	if (r < 0) {
-		close(conn);
-		return r;
+	if (r < 0 && session_is_gone(f)) {
+		drop_fd(&kept);
+		r = session_connect(s, &kept, f);
+		if (r >= 0)
+			r = session_request_exec(kept, q, f);
 	}
-	*ret_conn = conn;
-	return 0;
+	if (r >= 0)
+		*conn = take_fd(&kept);
+	return r;
 }
 
 void session_reply_done(struct session_reply *r)

@@ -5,7 +5,9 @@
  *	while ((r = session_reply(conn, &reply, &f)) > 0) … reply.kind …
  *	session_reply_done(&reply);
  *
- * A connection carries one request. Closing it early cancels a foreground execution.
+ * A connection carries one request at a time and stays for the next one; closing it cancels a
+ * foreground execution that runs on it. The supervisor of a session that goes to sleep hangs up,
+ * so whoever keeps one asks with session_exec.
  */
 #pragma once
 
@@ -53,11 +55,18 @@ struct exec_request {
 /* Faults: LIMIT the request is too long; SYSTEM the supervisor is gone. */
 int session_request_exec(int conn, const struct exec_request *r, struct fault *f);
 
-/* Connects and sends a request. A supervisor that dies before it has accepted has run nothing
- * (session_is_gone): the same request may then be sent again. Faults: as of session_connect and
- * session_request_exec. */
-int session_exec(struct store_session *s, const struct exec_request *r, int *ret_conn,
-	struct fault *f);
+/*
+ * session_exec - sends a request over a kept connection, or a new one
+ * @conn:  what an earlier call left there, answered to the end; -1: none. A new one takes its
+ *         place where its supervisor is gone.
+ *
+ * A supervisor that dies before it has accepted has run nothing (session_is_gone): the same
+ * request may then be sent again.
+ *
+ * Returns: 0, or negative; conn is -1 then.
+ * Faults:  as of session_connect and session_request_exec.
+ */
+int session_exec(struct store_session *s, const struct exec_request *r, int *conn, struct fault *f);
 
 /* The fault says that the other side has hung up without a word. */
 bool session_is_gone(const struct fault *f);

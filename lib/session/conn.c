@@ -1,4 +1,4 @@
-/* Clients of the supervisor: one request a connection, replies queued without blocking. */
+/* Clients of the supervisor: requests in, replies queued without blocking. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -79,13 +79,8 @@ static bool send_waiting(struct conn *c)
 		c->n_waiting -= p->n;
 		free(p);
 	}
-	if (!c->first) {
+	if (!c->first)
 		c->last = NULL;
-		if (c->closing) {
-			conn_free(c);
-			return false;
-		}
-	}
 	c->source.events = (short)(POLLIN | (c->first ? POLLOUT : 0));
 	if (c->exec)
 		exec_refresh_reading(c->exec);
@@ -124,19 +119,25 @@ bool conn_is_full(const struct conn *c)
 	return c->n_waiting >= CONN_FULL_BYTES;
 }
 
+bool conn_is_any_waiting(const struct super *s)
+{
+	for (const struct conn *c = s->conns; c; c = c->next)
+		if (!c->has_asked || c->exec || c->waits_for || c->waits_ready || c->first ||
+			c == s->stop_conn)
+			return true;
+	return false;
+}
+
 void conn_finish(struct conn *c)
 {
 	c->exec = NULL;
-	c->closing = true;
-	if (!c->first)
-		conn_free(c);
+	c->waits_ready = false;
 }
 
 void conn_done(struct conn *c, const struct text *answer)
 {
 	auto_text struct text t = { 0 };
 
-	c->waits_ready = false;
 	frame_put_bytes(&t, answer ? answer->data : "", answer ? answer->n : 0);
 	conn_send(c, WIRE_DONE, &t);
 	conn_finish(c);
@@ -151,13 +152,22 @@ void conn_fault(struct conn *c, const struct fault *f)
 	conn_finish(c);
 }
 
-/* The first message of a connection says what it is for. */
+static bool is_about_running(const struct msg *m)
+{
+	return m->type == WIRE_STDIN || m->type == WIRE_SIGNAL || m->type == WIRE_CANCEL ||
+		m->type == WIRE_RESIZE;
+}
+
 static void take_request(struct conn *c, struct msg *m)
 {
 	struct super *s = c->s;
 	struct frame r = { m->body, m->n };
 	struct fault f;
 
+	/* It crossed the answer on its way. */
+	if (c->has_asked && is_about_running(m))
+		return;
+	c->has_asked = true;
 	if (s->ending && m->type != WIRE_STOP) {
 		fault_set(&f, FAULT_BUSY, 0, "the session is being stopped");
 		conn_fault(c, &f);
@@ -222,13 +232,14 @@ static void on_conn(void *owner, short revents)
 	int r = msg_receive(c->fd, MSG_TRUSTED, &m);
 	if (r == -EAGAIN)
 		return;
-	if (r <= 0 || c->closing) {
+	bool waits = c->exec || c->waits_for || c->waits_ready || c == c->s->stop_conn;
+	if (r <= 0 || (waits && !is_about_running(&m))) {
 		hang_up(c);
 		return;
 	}
 	if (c->exec)
 		take_more(c, &m);
-	else if (!c->waits_for)
+	else if (!waits)
 		take_request(c, &m);
 }
 

@@ -189,7 +189,7 @@ static void check_times(struct super *s)
 		if (is_deleted(s))
 			super_stop(s, WIRE_STOP_DORMANT, NULL);
 	}
-	if (super_is_busy(s) || s->conns)
+	if (super_is_busy(s) || conn_is_any_waiting(s))
 		s->idle_since_ms = now;
 	int64_t idle = now - s->idle_since_ms;
 	if (spec->idle_timeout_ms && idle >= (int64_t)spec->idle_timeout_ms) {
@@ -235,7 +235,7 @@ static int64_t next_wake(struct super *s)
 	int64_t now = clock_now_ms(), at = limit_next_ms(s);
 	int64_t due[] = { s->expires_ms, 0, 0, s->spare_retry_ms, s->look_ms, overdue_next_ms(s) };
 
-	if (!super_is_busy(s) && !s->conns) {
+	if (!super_is_busy(s) && !conn_is_any_waiting(s)) {
 		due[1] = spec->idle_timeout_ms ? s->idle_since_ms + (int64_t)spec->idle_timeout_ms : 0;
 		due[2] = spec->dormant_after_ms && !has_contexts(s) ?
 			s->idle_since_ms + (int64_t)spec->dormant_after_ms : 0;

@@ -191,8 +191,7 @@ def one_shot_after_idle():
 
 @row(4)
 def exec_without_client():
-    line = Line(4, 'exec of /bin/true, without a client', 'bare vfork + exec', 1.1, None, 1.01,
-                'connects each time: a connection carries one request')
+    line = Line(4, 'exec of /bin/true, kept connection', 'bare vfork + exec', 1.1, None, 1.01)
     with sessions() as s:
         compare(line, timed('/bin/true'), Side([ASKS, s, '/bin/true']), 200)
 
@@ -227,8 +226,7 @@ def cell_jupyter():
             k.line()
             theirs, command, kept = measure(sides, 60)
         Line(6, 'sbx exec -c print(1), as a command', env.jupyter_version, 0.5).times(theirs, command)
-        Line(6, 'cell print(1), without a client', env.jupyter_version, 0.03, None, 0.017,
-             'connects each time').times(theirs, kept)
+        Line(6, 'cell print(1), kept connection', env.jupyter_version, 0.03, None, 0.017).times(theirs, kept)
 
 
 @row(7)
@@ -240,8 +238,7 @@ def cell_python():
                         Side([ASKS, s, '-c', 'print(1)'])) as sides:
             theirs, command, kept = measure(sides, 60)
         Line(7, 'sbx exec -c print(1), as a command', peer).times(theirs, command)
-        Line(7, 'cell print(1), without a client', peer, 0.015, None, 0.008,
-             'connects each time').times(theirs, kept)
+        Line(7, 'cell print(1), kept connection', peer, 0.015, None, 0.008).times(theirs, kept)
 
 
 @row(9)

@@ -11,6 +11,8 @@ SBX_TEST_REQUIRE a test that is skipped fails, unless the machine cannot have it
 import contextlib
 import json
 import os
+import re
+import select
 import shutil
 import signal
 import subprocess
@@ -115,6 +117,27 @@ class Running:
             self.kill()
             raise Wrong(f"it hung: {' '.join(self.argv)[-300:]}") from None
         return Done(self.argv, self.process.returncode, out, err, time.monotonic() - self.began)
+
+    def tell(self, line):
+        self.process.stdin.write(line.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def ask(self, code, seconds=10):
+        """Of an asker: a line of code; its output up to its exit code."""
+        out = b""
+        self.tell(code)
+        os.set_blocking(self.process.stdout.fileno(), False)
+        end = time.monotonic() + seconds * SCALE
+        while not re.search(rb"(^|\n)= \d+\n$", out):
+            rest = end - time.monotonic()
+            if rest <= 0 or not select.select([self.process.stdout], [], [], rest)[0]:
+                raise Wrong(f"no answer to {code!r}: {out!r}")
+            got = os.read(self.process.stdout.fileno(), 1 << 16)
+            if not got:
+                raise Wrong(f"it ended: {self.process.stderr.read()!r}")
+            out += got
+        text, _, number = out.decode(errors="replace").rstrip("\n").rpartition("= ")
+        return text, int(number)
 
     def kill(self, number=signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
@@ -261,6 +284,16 @@ class Kit:
 
     def session(self, *options, runtime="shell"):
         return Session(self, ["--runtime", runtime, *options])
+
+    def asker(self, session):
+        """A client that keeps one connection: Running.ask."""
+        program = f"{self.dir}/asks"
+        if not os.path.exists(program):
+            shutil.copyfile(os.environ["SBX_ASKS"], program)
+            os.chmod(program, 0o755)
+        process = Running(self, [program, session.id], stdin=subprocess.PIPE)
+        self.running.append(process)
+        return process
 
     def plain(self):
         """A Python session that several tests of a group share; none of them harms it."""

@@ -165,6 +165,48 @@ def wake_twice(k):
         eq(sum("supervisor" in t for t in s.processes().values()), 1, "supervisors")
 
 
+@test("one connection carries many executions, in order")
+def kept_connection(k):
+    s = k.session(runtime="python")
+    client = k.asker(s)
+    eq(client.ask("x = 1"), ("", 0))
+    for i in range(50):
+        eq(client.ask(f"x += 1; print({i}, x)"), (f"{i} {i + 2}\n", 0), "a cell")
+    eq(client.ask("import sys; sys.exit(3)"), ("", 3), "exit code")
+    eq(client.ask("1 / 0")[1], 1, "exit code of an exception")
+    eq(client.ask("print(x)"), ("51\n", 0), "the variable afterwards")
+
+
+@test("a client that dies cancels what runs on its connection, and nothing else")
+def kept_connection_dies(k):
+    s = k.session(runtime="python")
+    client, other = k.asker(s), k.asker(s)
+    eq((client.ask("x = 5"), other.ask("print(x)")), (("", 0), ("5\n", 0)))
+    client.tell("print('begun', flush=True); import time; time.sleep(300)")
+    check(until(lambda: s.events("execution_update")[-1]["status"] in ("running", "output")), "it does not run")
+    client.kill()
+    eq(other.ask("print(x)"), ("5\n", 0), "another's connection, and the variables")
+    statuses = [r["result"]["status"] for r in s.records()]
+    eq(sorted(statuses), ["cancelled", "success", "success", "success"], "statuses")
+
+
+@test("a kept connection does not keep its session awake, and survives its sleep and its supervisor")
+def kept_connection_idle(k):
+    s = k.session("--dormant-after", "0.3")
+    client = k.asker(s)
+    eq(client.ask("echo one"), ("one\n", 0))
+    eq(k.sbx("context", "rm", s.id, "main").code, 0, "context rm")
+    s.asleep(5)
+    eq(client.ask("echo two"), ("two\n", 0), "after its sleep")
+    pid, = (p for p, title in s.processes().items() if "supervisor" in title)
+    os.kill(pid, 9)
+    eq(client.ask("echo three"), ("three\n", 0), "after its supervisor was killed")
+    eq(s.sbx("stop").code, 0, "stop")
+    client.tell("echo four")
+    done = client.wait(5)
+    check(done.code == 1 and "stopped" in done.err, "a stopped session is not said:", done)
+
+
 @test("run leaves nothing, whatever its program does")
 def run_leaves_nothing(k):
     for script, code in (("exit 3", 3), ("kill -9 $$", 137), ("setsid sleep 300 & exit 0", 0), ("chmod 000 .", 0)):
