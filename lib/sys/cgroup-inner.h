@@ -32,6 +32,12 @@ enum cgroup_version { CGROUP_NONE, CGROUP_V1, CGROUP_V2 };
 enum { CGROUP_PREFIX_BYTES = 4, CGROUP_WHY_MAX = 200, CGROUP_CHILDREN_MAX = 1024 };
 #define CGROUP_PREFIX "sbx-"
 
+/* A child memory group. Its evidence is read often and late: the files stay open. */
+struct cgroup_child {
+	uint32_t number;
+	int peak, kills; /* -1: not open yet */
+};
+
 struct cgroup {
 	const struct cgroup_host *host;
 	char name[CGROUP_PREFIX_BYTES + ID_TEXT];
@@ -41,7 +47,7 @@ struct cgroup {
 	enum cgroup_version version[CGROUP_CONTROLLERS];
 	char why[CGROUP_CONTROLLERS][CGROUP_WHY_MAX];
 	bool has_children;      /* child memory groups can be made */
-	uint32_t children[CGROUP_CHILDREN_MAX];
+	struct cgroup_child children[CGROUP_CHILDREN_MAX];
 	size_t n_children;
 	uint64_t oom_kills_gone; /* counted in child groups that are removed by now */
 };
@@ -62,6 +68,9 @@ int cgroup_read_u64(int dir, const char *name, uint64_t *ret); /* "max" is UINT6
 
 /* The number behind a key in a file of "key number" lines. */
 int cgroup_read_key(int dir, const char *name, const char *key, uint64_t *ret);
+
+/* The same of a file that is kept open; key NULL: the file is one number. */
+int cgroup_reread(int fd, const char *key, uint64_t *ret);
 
 /* Writes a number and reads it back; slack is how much less the kernel may keep. Returns
  * CGROUP_OTHER_VALUE when it kept something else. */
@@ -100,12 +109,10 @@ bool cgroup_is_below_mount(const char *mountinfo, const char *path);
 /* Makes what can be made of one v1 controller; 0 or CGROUP_OTHER_VALUE. */
 int cgroup_v1_make(struct cgroup *cg, enum cgroup_controller c, const char *own);
 void cgroup_v1_read(struct cgroup *cg, struct cgroup_usage *ret);
-void cgroup_v1_read_memory(int dir, struct cgroup_usage *ret);
 
 /* Makes the group with those of the wanted controllers that are there. */
 int cgroup_v2_make(struct cgroup *cg, uint32_t wanted, const char *own, const char *top);
 void cgroup_v2_read(struct cgroup *cg, struct cgroup_usage *ret);
-void cgroup_v2_read_memory(int dir, struct cgroup_usage *ret);
 
 /* The controller is not in use, because of an errno at a step. */
 void cgroup_none(struct cgroup *cg, enum cgroup_controller c, int sysno, const char *step);

@@ -78,7 +78,7 @@ int cgroup_v1_make(struct cgroup *cg, enum cgroup_controller c, const char *own)
 	return r < 0 ? 0 : r;
 }
 
-void cgroup_v1_read_memory(int dir, struct cgroup_usage *ret)
+static void read_memory(int dir, struct cgroup_usage *ret)
 {
 	ret->has_memory = !cgroup_read_u64(dir, "memory.usage_in_bytes", &ret->memory_bytes) &&
 		!cgroup_read_u64(dir, "memory.max_usage_in_bytes", &ret->memory_peak_bytes) &&
@@ -92,7 +92,7 @@ void cgroup_v1_read(struct cgroup *cg, struct cgroup_usage *ret)
 	uint64_t ns;
 
 	if (memory >= 0)
-		cgroup_v1_read_memory(memory, ret);
+		read_memory(memory, ret);
 	if (pids >= 0) {
 		ret->has_pids = !cgroup_read_u64(pids, "pids.current", &ret->pids) &&
 			!cgroup_read_key(pids, "pids.events", "max", &ret->pids_denied);

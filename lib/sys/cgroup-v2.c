@@ -214,7 +214,7 @@ int cgroup_v2_make(struct cgroup *cg, uint32_t wanted, const char *own, const ch
 	return 0;
 }
 
-void cgroup_v2_read_memory(int dir, struct cgroup_usage *ret)
+static void read_memory(int dir, struct cgroup_usage *ret)
 {
 	ret->has_memory = !cgroup_read_u64(dir, "memory.current", &ret->memory_bytes) &&
 		!cgroup_read_key(dir, "memory.events", "oom_kill", &ret->oom_kills);
@@ -230,7 +230,7 @@ void cgroup_v2_read(struct cgroup *cg, struct cgroup_usage *ret)
 	if (dir < 0)
 		return;
 	if (cg->version[CGROUP_MEMORY] == CGROUP_V2)
-		cgroup_v2_read_memory(dir, ret);
+		read_memory(dir, ret);
 	if (cg->version[CGROUP_PIDS] == CGROUP_V2) {
 		ret->has_pids = !cgroup_read_u64(dir, "pids.current", &ret->pids) &&
 			!cgroup_read_key(dir, "pids.events", "max", &ret->pids_denied);

@@ -85,18 +85,33 @@ int cgroup_read_u64(int dir, const char *name, uint64_t *ret)
 	return r ? r : parse_u64(buf, ret);
 }
 
-int cgroup_read_key(int dir, const char *name, const char *key, uint64_t *ret)
+static int parse_key(const char *text, const char *key, uint64_t *ret)
 {
-	char buf[4096];
 	size_t n_key = strlen(key);
-	int r = read_small(dir, name, buf, sizeof buf);
 
-	if (r)
-		return r;
-	for (const char *p = buf; *p; p += strcspn(p, "\n"), p += *p == '\n')
+	for (const char *p = text; *p; p += strcspn(p, "\n"), p += *p == '\n')
 		if (!strncmp(p, key, n_key) && p[n_key] == ' ')
 			return parse_u64(p + n_key + 1, ret);
 	return -ENOENT;
+}
+
+int cgroup_read_key(int dir, const char *name, const char *key, uint64_t *ret)
+{
+	char buf[4096];
+	int r = read_small(dir, name, buf, sizeof buf);
+
+	return r ? r : parse_key(buf, key, ret);
+}
+
+int cgroup_reread(int fd, const char *key, uint64_t *ret)
+{
+	char buf[4096];
+	ssize_t n = pread(fd, buf, sizeof buf - 1, 0);
+
+	if (n < 0)
+		return -errno;
+	buf[n] = 0;
+	return key ? parse_key(buf, key, ret) : parse_u64(buf, ret);
 }
 
 int cgroup_put(int dir, const char *name, uint64_t value, uint64_t slack)
@@ -287,13 +302,55 @@ static const struct cgroup_dir *children_dir(const struct cgroup *cg)
 	return cg->at[PLACE_MEMORY].fd >= 0 ? &cg->at[PLACE_MEMORY] : &cg->at[PLACE_V2];
 }
 
-static int child_open(const struct cgroup *cg, uint32_t n)
+static int open_evidence(int dir, const char *name, const char *otherwise)
+{
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	return fd < 0 && otherwise ? open_evidence(dir, otherwise, NULL) : fd;
+}
+
+static void open_child(const struct cgroup *cg, struct cgroup_child *c)
 {
 	const struct cgroup_dir *d = children_dir(cg);
 	char name[16];
 
-	snprintf(name, sizeof name, "e%u", n);
-	return d ? openat(d->fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) : -1;
+	snprintf(name, sizeof name, "e%u", c->number);
+	auto_fd int dir = openat(d->fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (dir < 0)
+		return;
+	if (cg->version[CGROUP_MEMORY] == CGROUP_V1) {
+		c->peak = open_evidence(dir, "memory.max_usage_in_bytes", NULL);
+		c->kills = open_evidence(dir, "memory.oom_control", NULL);
+	} else {
+		/* The first since Linux 5.19; before it the best that is known is what is used now. */
+		c->peak = open_evidence(dir, "memory.peak", "memory.current");
+		c->kills = open_evidence(dir, "memory.events", NULL);
+	}
+}
+
+static void close_child(struct cgroup_child *c)
+{
+	drop_fd(&c->peak);
+	drop_fd(&c->kills);
+}
+
+static struct cgroup_child *find_child(struct cgroup *cg, uint32_t n)
+{
+	for (size_t i = 0; i < cg->n_children; i++)
+		if (cg->children[i].number == n)
+			return &cg->children[i];
+	return NULL;
+}
+
+static void read_child(const struct cgroup *cg, struct cgroup_child *c, struct cgroup_usage *ret)
+{
+	*ret = (struct cgroup_usage){ 0 };
+	if (c->peak < 0 || c->kills < 0) {
+		close_child(c);
+		open_child(cg, c);
+	}
+	ret->has_memory = !cgroup_reread(c->peak, NULL, &ret->memory_peak_bytes) &&
+		!cgroup_reread(c->kills, "oom_kill", &ret->oom_kills);
 }
 
 int cgroup_child_make(struct cgroup *cg, uint32_t n)
@@ -317,34 +374,31 @@ int cgroup_child_make(struct cgroup *cg, uint32_t n)
 		return r;
 	}
 	cgroup_dir_close(&child);
-	cg->children[cg->n_children++] = n;
+	struct cgroup_child *c = &cg->children[cg->n_children++];
+	*c = (struct cgroup_child){ n, -1, -1 };
+	open_child(cg, c);
 	return r;
 }
 
 void cgroup_child_read(struct cgroup *cg, uint32_t n, struct cgroup_usage *ret)
 {
-	auto_fd int dir = child_open(cg, n);
+	struct cgroup_child *c = find_child(cg, n);
 
 	*ret = (struct cgroup_usage){ 0 };
-	if (dir < 0)
-		return;
-	if (cg->version[CGROUP_MEMORY] == CGROUP_V1)
-		cgroup_v1_read_memory(dir, ret);
-	else
-		cgroup_v2_read_memory(dir, ret);
+	if (c)
+		read_child(cg, c, ret);
 }
 
 void cgroup_child_remove(struct cgroup *cg, uint32_t n)
 {
+	struct cgroup_child *c = find_child(cg, n);
 	struct cgroup_usage u;
 
-	for (size_t i = 0; i < cg->n_children; i++) {
-		if (cg->children[i] != n)
-			continue;
-		cgroup_child_read(cg, n, &u);
+	if (c) {
+		read_child(cg, c, &u);
 		cg->oom_kills_gone += u.oom_kills;
-		cg->children[i] = cg->children[--cg->n_children];
-		break;
+		close_child(c);
+		*c = cg->children[--cg->n_children];
 	}
 	const struct cgroup_dir *d = children_dir(cg);
 	char name[16];
@@ -365,7 +419,7 @@ void cgroup_read(struct cgroup *cg, struct cgroup_usage *ret)
 	ret->oom_kills += cg->oom_kills_gone;
 	for (size_t i = 0; i < cg->n_children; i++) {
 		struct cgroup_usage u;
-		cgroup_child_read(cg, cg->children[i], &u);
+		read_child(cg, &cg->children[i], &u);
 		ret->oom_kills += u.oom_kills;
 	}
 }
@@ -399,6 +453,8 @@ struct cgroup *cgroup_remove(struct cgroup *cg)
 		cgroup_dir_close(&cg->at[i]);
 	}
 	cgroup_dir_close(&cg->leaf);
+	while (cg->n_children)
+		close_child(&cg->children[--cg->n_children]);
 	free(cg);
 	return NULL;
 }
