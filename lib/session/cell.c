@@ -42,7 +42,7 @@ static void send_cell(struct context *c, struct exec *e)
 	e->epoch = context_state(c)->epoch;
 	e->oom_before = c->oom_seen;
 	e->is_grouped = c->is_grouped;
-	e->cpu_before_us = watch_cpu_us(c->leader);
+	c->cpu_seen_us = watch_leader_cpu_us(&c->leader) + c->waited_us;
 	while (q->env[n_env])
 		n_env++;
 	text_clear(&c->command);
@@ -94,7 +94,7 @@ void cell_ready(struct context *c)
 {
 	if (c->phase != CONTEXT_STARTING || !c->starter)
 		return;
-	c->leader = watch_child(jail_exec_pid(c->x));
+	watch_leader_open(&c->leader, jail_exec_pid(c->x));
 	send_cell(c, c->starter);
 }
 
@@ -177,10 +177,12 @@ void cell_release(struct exec *e)
 	c->phase = CONTEXT_IDLE;
 	exec_read_group(e, c->x);
 	c->oom_seen = e->group.oom_kills;
-	c->cpu_seen_us = watch_cpu_us(c->leader);
-	e->cpu_us = c->cpu_seen_us - e->cpu_before_us;
+	struct watch_look look;
+	watch_leader_look(&c->leader, &look);
+	e->cpu_us = look.cpu_us + look.waited_us - c->cpu_seen_us;
+	c->cpu_seen_us = look.cpu_us + look.waited_us;
+	c->waited_us = look.waited_us;
 	if (!e->group.has_memory)
-		e->rss_bytes = (int64_t)watch_peak_rss(c->leader);
-	uint32_t n = watch_tree_count(jail_exec_pid(c->x));
-	e->children = n > 2 ? n - 2 : 0;
+		e->rss_bytes = (int64_t)watch_peak_rss(c->leader.pid);
+	e->children = look.children;
 }

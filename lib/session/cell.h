@@ -5,6 +5,7 @@
 #pragma once
 
 #include "session/exec.h"
+#include "session/watch.h"
 
 enum context_phase { CONTEXT_DEAD, CONTEXT_STARTING, CONTEXT_IDLE, CONTEXT_BUSY };
 
@@ -22,11 +23,12 @@ struct context {
 	struct exec *current;           /* the cell that runs */
 	struct exec *starter;           /* the cell that waits for its start */
 	uint32_t n_cells;
-	pid_t leader;                   /* on the host */
+	struct watch_leader leader;     /* the interpreter, once it is ready */
 	bool is_grouped;                /* it has a memory group of its own */
 	bool wanted_fresh;              /* it is being killed because a clean one is wanted */
 	char lost_why[120];             /* how the last one died; "": nothing was lost */
-	int64_t cpu_seen_us;            /* CPU time of the cells so far */
+	int64_t cpu_seen_us;            /* CPU time so far: up to this cell, or its end */
+	int64_t waited_us;              /* as much of it is of children of the interpreter */
 	uint64_t oom_seen;              /* kills in its memory group so far */
 	int64_t kill_ms;                /* it hung up: when it is killed; 0: it did not */
 	size_t n_answer;                /* [bytes] of answers in this cell */

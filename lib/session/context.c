@@ -188,10 +188,10 @@ static void close_context(struct context *c)
 	c->n_written = 0;
 	c->x = jail_exec_free(c->x);
 	c->phase = CONTEXT_DEAD;
-	c->leader = 0;
+	watch_leader_close(&c->leader);
 	c->oom_seen = 0;
 	c->kill_ms = 0;
-	c->cpu_seen_us = 0;
+	c->cpu_seen_us = c->waited_us = 0;
 }
 
 static void describe_end(int status, char *buf, size_t room)

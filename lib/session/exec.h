@@ -75,7 +75,6 @@ struct exec {
 	int64_t deadline_ms, stage_ms;  /* monotonic; 0: none */
 	uint64_t timeout_ms;
 	enum stop_stage stage;
-	int64_t cpu_before_us;
 
 	enum exec_status status;
 	enum exec_reason reason;

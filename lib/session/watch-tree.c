@@ -187,28 +187,102 @@ uint64_t watch_tree_deleted(pid_t pid)
 
 /* --- one process ---------------------------------------------------------------------------------- */
 
-int64_t watch_cpu_us(pid_t pid)
+static int open_children(pid_t pid)
 {
-	char path[32], buf[1024];
-	unsigned long long user, system;
-	clockid_t clock;
-	struct timespec now;
-	int64_t us = 0;
+	char path[64];
 
-	/* Finer than the ticks of stat. */
-	if (pid <= 0 || clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &now) < 0)
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+void watch_leader_open(struct watch_leader *l, pid_t init)
+{
+	char path[32];
+
+	*l = (struct watch_leader){ .pid = watch_child(init), .init = init, .stat_fd = -1,
+		.children_fd = -1, .init_children_fd = -1 };
+	if (!l->pid || clock_getcpuclockid(l->pid, &l->clock) != 0) {
+		l->pid = 0;
+		return;
+	}
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)l->pid);
+	l->stat_fd = open(path, O_RDONLY | O_CLOEXEC);
+	l->children_fd = open_children(l->pid);
+	l->init_children_fd = open_children(init);
+}
+
+void watch_leader_close(struct watch_leader *l)
+{
+	if (!l->pid)
+		return;
+	drop_fd(&l->stat_fd);
+	drop_fd(&l->children_fd);
+	drop_fd(&l->init_children_fd);
+	l->pid = 0;
+}
+
+/* At offset 0 the kernel makes the text anew. Source: seq_read_iter. */
+static bool read_again(int fd, char *buf, size_t room)
+{
+	ssize_t n = pread(fd, buf, room - 1, 0);
+
+	buf[n > 0 ? n : 0] = 0;
+	return n >= 0;
+}
+
+/* Clock ticks of children that were waited for, and the number of threads. The name may have
+ * spaces and brackets: fields are counted behind the last one. Source: proc_pid_stat(5), fields
+ * 16, 17 and 20. */
+static bool read_stat(int fd, uint64_t *ret_ticks, long *ret_threads)
+{
+	unsigned long long user, system;
+	char buf[1024];
+
+	const char *p = read_again(fd, buf, sizeof buf) ? strrchr(buf, ')') : NULL;
+	if (!p || sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %llu %llu %*d %*d %ld",
+			  &user, &system, ret_threads) != 3)
+		return false;
+	*ret_ticks = user + system;
+	return true;
+}
+
+/* Whether there is the process alone below its init: mostly so, and told by two short reads. A
+ * child of another thread is in that thread's own file. */
+static bool is_alone(const struct watch_leader *l, long threads)
+{
+	char own[16], all[32], *end;
+
+	if (threads != 1 || !read_again(l->children_fd, own, sizeof own) || own[0] ||
+		!read_again(l->init_children_fd, all, sizeof all))
+		return false;
+	return strtol(all, &end, 10) == l->pid && !strcmp(end, " ");
+}
+
+/* Finer than the ticks of stat. */
+int64_t watch_leader_cpu_us(const struct watch_leader *l)
+{
+	struct timespec now;
+
+	if (!l->pid || clock_gettime(l->clock, &now) < 0)
 		return 0;
-	us = now.tv_sec * 1000000 + now.tv_nsec / 1000;
-	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	if (read_proc(path, buf, sizeof buf) <= 0)
-		return us;
-	/* The name may have spaces and brackets: fields are counted behind the last one.
-	 * Source: proc_pid_stat(5), fields 16 and 17. */
-	const char *p = strrchr(buf, ')');
-	if (p && sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %llu %llu", &user,
-			 &system) == 2)
-		us += (int64_t)((user + system) * 1000000 / (unsigned long long)sysconf(_SC_CLK_TCK));
-	return us;
+	return now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+void watch_leader_look(const struct watch_leader *l, struct watch_look *ret)
+{
+	uint64_t ticks;
+	long threads = 0;
+
+	*ret = (struct watch_look){ 0 };
+	if (!l->pid)
+		return;
+	ret->cpu_us = watch_leader_cpu_us(l);
+	if (read_stat(l->stat_fd, &ticks, &threads))
+		ret->waited_us = (int64_t)(ticks * 1000000 / (uint64_t)sysconf(_SC_CLK_TCK));
+	if (is_alone(l, threads))
+		return;
+	uint32_t n = watch_tree_count(l->init);
+	ret->children = n > 2 ? n - 2 : 0;
 }
 
 uint64_t watch_peak_rss(pid_t pid)

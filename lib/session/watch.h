@@ -86,8 +86,31 @@ uint64_t watch_tree_deleted(pid_t pid);
 /* The first child; 0: none. */
 pid_t watch_child(pid_t pid);
 
-/* [µs] CPU time of one process and of its children that it has waited for. */
-int64_t watch_cpu_us(pid_t pid);
+/*
+ * A process that is looked at again and again, below its exec-init: descriptors of /proc that are
+ * kept open, and with them the process is the same one for sure.
+ */
+struct watch_leader {
+	pid_t pid, init;                      /* 0: none */
+	clockid_t clock;
+	int stat_fd, children_fd, init_children_fd;
+};
+
+/* init: the exec-init, whose first child it is. Without one pid is 0. */
+void watch_leader_open(struct watch_leader *l, pid_t init);
+void watch_leader_close(struct watch_leader *l);
+
+struct watch_look {
+	int64_t cpu_us;    /* [µs] CPU time of the process */
+	int64_t waited_us; /* [µs] and of its children that it has waited for */
+	uint32_t children; /* how many processes there are below init, it not counted */
+};
+
+/* [µs] CPU time of the process alone; 0 where there is none. */
+int64_t watch_leader_cpu_us(const struct watch_leader *l);
+
+/* What has come of it. The whole tree is read only where the first look finds somebody. */
+void watch_leader_look(const struct watch_leader *l, struct watch_look *ret);
 
 /* [bytes] Most resident memory of one process so far. Source: proc_pid_status(5) VmHWM. */
 uint64_t watch_peak_rss(pid_t pid);

@@ -196,7 +196,15 @@ static void test_tree(void **state)
 
 	(void)state;
 	wait_ready(ready);
+	for (int i = 0; i < 1000 && watch_tree_count(pid) != 5; i++)
+		usleep(5000);
 	assert_int_equal(watch_tree_count(pid), 5);
+	struct watch_leader l;
+	struct watch_look look;
+	watch_leader_open(&l, getpid());
+	watch_leader_look(&l, &look);
+	assert_int_equal(look.children, 4);
+	watch_leader_close(&l);
 	assert_true(watch_child(pid) > 0);
 	assert_int_equal(watch_tree_count(watch_child(pid)), 2);
 	int64_t begin = clock_now_us();
@@ -208,7 +216,6 @@ static void test_tree(void **state)
 	assert_int_equal(watch_tree_count(gone), 0);
 	assert_int_equal(watch_tree_rss(gone), 0);
 	assert_int_equal(watch_child(gone), 0);
-	assert_int_equal(watch_cpu_us(gone), 0);
 	assert_int_equal(watch_peak_rss(gone), 0);
 	assert_int_equal(watch_tree_count(0), 0);
 }
@@ -266,10 +273,20 @@ static void test_memory_and_cpu(void **state)
 
 	pid = start(burn, &ready);
 	wait_ready(ready);
-	int64_t us = watch_cpu_us(pid);
+	struct watch_leader l;
+	struct watch_look look;
+	watch_leader_open(&l, getpid());
+	assert_int_equal(l.pid, pid);
+	watch_leader_look(&l, &look);
+	int64_t us = look.cpu_us + look.waited_us;
 	print_message("cpu: %d us\n", (int)us);
 	assert_true(us >= 100000 && us < 200000);
+	assert_true(look.waited_us >= 40000 && look.cpu_us >= 50000);
+	assert_int_equal(look.children, 0);
 	end(pid);
+	watch_leader_look(&l, &look);
+	assert_int_equal(look.cpu_us + look.waited_us, 0);
+	watch_leader_close(&l);
 }
 
 static int hold_deleted(void)
