@@ -101,9 +101,31 @@ static int open_all(struct init *x)
 	return fs;
 }
 
+static bool has_op(const struct plan *p, enum plan_kind kind)
+{
+	for (uint32_t i = 0; i < p->n_ops; i++)
+		if (p->ops[i].kind == kind)
+			return true;
+	return false;
+}
+
+/* What does not come by its path comes behind the first spare, in this order. */
+static void take_mounts(struct init *x)
+{
+	const struct plan *p = &x->plan;
+	size_t at = 1;
+
+	if (!*p->skeleton.path)
+		x->setup.tree = msg_take_fd(&x->plan_message, at++);
+	if (!*p->base.path && has_op(p, PLAN_BASE))
+		x->setup.base = msg_take_fd(&x->plan_message, at++);
+	x->setup.disk = msg_take_fd(&x->plan_message, at);
+}
+
 static void build(struct init *x, struct fault *f, int fs)
 {
-	x->setup = (struct setup){ .plan = &x->plan, .tree = -1, .root = -1 };
+	x->setup = (struct setup){ .plan = &x->plan, .tree = -1, .base = -1, .disk = -1, .up = -1,
+		.root = -1 };
 	if (setup_spaces(fs, &x->setup, f) < 0)
 		give_up(x, f);
 	close(fs);
@@ -115,7 +137,7 @@ static void build(struct init *x, struct fault *f, int fs)
 		fault_set(f, FAULT_BUG, 0, "the plan is damaged");
 		give_up(x, f);
 	}
-	x->setup.tree = msg_take_fd(&x->plan_message, 1);
+	take_mounts(x);
 	if (setup_run(&x->setup, false, f) < 0)
 		give_up(x, f);
 }
@@ -186,6 +208,8 @@ static _Noreturn void be_spare(struct init *x, int sock, int report)
 	close(x->child_fd);
 	if (x->setup.root >= 0)
 		close(x->setup.root);
+	if (x->setup.up >= 0)
+		close(x->setup.up);
 	struct payload p = { .plan = &x->plan, .sock = sock, .report = report, .door = x->door };
 	payload_main(&p);
 }
@@ -267,8 +291,10 @@ static void say_ready(struct init *x)
 	for (size_t i = 0; i < sizeof flags; i++)
 		frame_put_u32(&t, (uint32_t)flags[i]);
 	frame_put_string(&t, r->fallbacks);
-	msg_send(x->sock, WIRE_READY, t.data, t.n, &root, 1);
+	int fds[2] = { root, x->setup.up };
+	msg_send(x->sock, WIRE_READY, t.data, t.n, fds, x->setup.up >= 0 ? 2 : 1);
 	drop_fd(&x->setup.root);
+	drop_fd(&x->setup.up);
 }
 
 static void first_spare(struct init *x, struct fault *f)

@@ -81,14 +81,15 @@ static int read_ready(struct jail *j, struct frame *r, struct jail_event *e, str
 	struct jail_report *p = &e->report;
 	char *flags[] = { &p->overlay_volatile, &p->proc_masked, &p->seccomp, &p->landlock_abi,
 		&p->userns_limited, &p->private_keyring, &p->net_loopback };
-	auto_fd int root = msg_take_fd(&j->message, 0);
+	auto_fd int root = msg_take_fd(&j->message, 0), up = msg_take_fd(&j->message, 1);
 
 	for (size_t i = 0; i < array_size(flags); i++) {
 		uint32_t v = frame_get_u32(r);
 		*flags[i] = (char)(v < 127 ? v : 127);
 	}
 	const char *text = frame_get_string(r);
-	if (!frame_is_done(r) || j->ready || strlen(text) >= sizeof p->fallbacks || !is_root(root))
+	if (!frame_is_done(r) || j->ready || strlen(text) >= sizeof p->fallbacks || !is_root(root) ||
+		(up >= 0 && !is_root(up)))
 		return bad(f, "ready");
 	for (size_t i = 0; text[i]; i++)
 		p->fallbacks[i] = text[i] == '\n' || (text[i] >= 0x20 && text[i] < 0x7f) ? text[i] : '?';
@@ -97,6 +98,7 @@ static int read_ready(struct jail *j, struct frame *r, struct jail_event *e, str
 		strcat(p->fallbacks, "init: memfd refused, runs from a file\n");
 	j->ready = true;
 	e->root_fd = take_fd(&root);
+	e->up_fd = take_fd(&up);
 	e->kind = JAIL_EVENT_READY;
 	return 0;
 }
@@ -167,7 +169,7 @@ static int read_failed(struct jail *j, struct frame *r, struct jail_event *e, st
 
 int jail_read(struct jail *j, struct jail_event *ret, struct fault *f)
 {
-	struct jail_event e = { .root_fd = -1 };
+	struct jail_event e = { .root_fd = -1, .up_fd = -1 };
 	int v = j->dead ? 0 : msg_receive(j->sock, MSG_HOSTILE, &j->message), r = 0;
 	struct frame m = { j->message.body, j->message.n };
 

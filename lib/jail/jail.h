@@ -34,11 +34,24 @@ struct jail_file {
 	size_t n; /* [bytes] */
 };
 
+/* Where the upper directory lies. */
+enum jail_disk {
+	JAIL_DISK_PLAIN, /* fs/up */
+	JAIL_DISK_MOUNT, /* a file system that the caller has made */
+	JAIL_DISK_TMPFS, /* memory; gone with the jail */
+};
+
 struct jail_spec {
 	const char *id;       /* for titles of processes */
 	const char *hostname;
 	int fs_fd;            /* the session's fs/: holds up, wk, root, low; becomes init's cwd */
 	int skel_fd;          /* the lower directory */
+	bool has_base;        /* base_fd, a root file system of its own, lies below it; nothing of
+	                         the host's /usr is shown then */
+	int base_fd;
+	enum jail_disk disk;
+	int disk_fd;          /* JAIL_DISK_MOUNT: a detached mount with up and wk in it */
+	uint64_t disk_bytes;  /* [bytes] JAIL_DISK_TMPFS: its size */
 	uint32_t id_base;     /* first host id of the block of JAIL_ID_COUNT; 0: a single map of
 	                         the caller's own id */
 	uint64_t shm_bytes;   /* [bytes] size of /dev/shm */
@@ -65,7 +78,7 @@ struct jail_exec;
 
 enum jail_event_kind {
 	JAIL_EVENT_NONE,   /* nothing more to read now */
-	JAIL_EVENT_READY,  /* built; .report, .root_fd */
+	JAIL_EVENT_READY,  /* built; .report, .root_fd, .up_fd */
 	JAIL_EVENT_SPARE,  /* .exec, the caller's */
 	JAIL_EVENT_REAPED, /* an exec-init is gone: .number, .usage */
 	JAIL_EVENT_FAILED, /* .fault; .number 0: set-up failed, DEAD follows; else that spare */
@@ -85,6 +98,7 @@ struct jail_event {
 	struct jail_usage usage;
 	uint32_t number; /* which exec-init; counts from 1 in a jail */
 	int root_fd;     /* O_PATH of the new root, the caller's */
+	int up_fd;       /* the same of the upper directory with JAIL_DISK_TMPFS; else -1 */
 };
 
 /*

@@ -24,13 +24,26 @@ static void put_ops(const struct plan_op *op, uint32_t n, struct text *t)
 	}
 }
 
+static void put_dir(const struct plan_dir *d, struct text *t)
+{
+	frame_put_string(t, d->path);
+	frame_put_u64(t, d->dev);
+	frame_put_u64(t, d->ino);
+}
+
+static void get_dir(struct frame *r, struct plan_dir *d)
+{
+	d->path = frame_get_string(r);
+	d->dev = frame_get_u64(r);
+	d->ino = frame_get_u64(r);
+}
+
 void plan_put(const struct plan *p, struct text *t)
 {
 	frame_put_string(t, p->id);
 	frame_put_u32(t, p->id_base);
-	frame_put_string(t, p->skeleton);
-	frame_put_u64(t, p->skeleton_dev);
-	frame_put_u64(t, p->skeleton_ino);
+	put_dir(&p->skeleton, t);
+	put_dir(&p->base, t);
 	put_ops(p->ops, p->n_ops, t);
 	put_ops(p->exec_ops, p->n_exec_ops, t);
 	frame_put_u32(t, p->n_rules);
@@ -81,9 +94,8 @@ bool plan_get(struct frame *r, struct plan *p)
 
 	*p = (struct plan){ .id = frame_get_string(r) };
 	p->id_base = frame_get_u32(r);
-	p->skeleton = frame_get_string(r);
-	p->skeleton_dev = frame_get_u64(r);
-	p->skeleton_ino = frame_get_u64(r);
+	get_dir(r, &p->skeleton);
+	get_dir(r, &p->base);
 	p->n_ops = get_ops(r, p->ops);
 	p->n_exec_ops = get_ops(r, p->exec_ops);
 	get_rules(r, p);

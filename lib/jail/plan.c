@@ -45,16 +45,33 @@ static void add_mount(struct plan *p, const char *path, const char *type, const 
 		.options = options, .attr = attr });
 }
 
-static void add_root(struct plan *p)
+/* The host's programs, over the skeleton. */
+static void add_usr(struct plan *p)
 {
-	add(p, (struct plan_op){ .kind = PLAN_SKELETON, .attr = SAFE });
-	add(p, (struct plan_op){ .kind = PLAN_OVERLAY, .attr = SAFE,
-		.options = "lowerdir=low,upperdir=up,workdir=wk,userxattr,index=off,metacopy=off" });
 	add_bind(p, "usr", "/usr", 0);
 	/* Where they are links on the host, the skeleton has the same links. */
 	static const char *const merged[] = { "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32" };
 	for (size_t i = 0; i < array_size(merged); i++)
 		add_bind(p, merged[i] + 1, merged[i], PLAN_OPTIONAL);
+}
+
+/* The words that make_strings put together, in this order. */
+struct words {
+	const char *overlay, *shm, *disk, *files;
+};
+
+static void add_root(struct plan *p, const struct jail_spec *s, const struct words *w)
+{
+	add(p, (struct plan_op){ .kind = PLAN_SKELETON, .attr = SAFE });
+	if (s->has_base)
+		add(p, (struct plan_op){ .kind = PLAN_BASE, .attr = SAFE | KERNEL_MOUNT_RDONLY });
+	if (s->disk != JAIL_DISK_PLAIN)
+		add(p, (struct plan_op){ .kind = PLAN_DISK, .attr = SAFE, .options = w->disk,
+			.source = s->disk == JAIL_DISK_TMPFS ? "tmpfs" : "" });
+	add(p, (struct plan_op){ .kind = PLAN_OVERLAY, .attr = SAFE, .options = w->overlay });
+	/* A root of its own has its own, whatever it has in the place of the links. */
+	if (!s->has_base)
+		add_usr(p);
 	/* Of init alone: each exec-init puts its own in its place. The kernel gives no new one
 	 * where none is to be seen, so it has to be there before the old root goes. */
 	add_mount(p, "proc", "proc", "", DEAD);
@@ -171,16 +188,37 @@ static int check(const struct jail_spec *s, struct fault *f)
 	return 0;
 }
 
-/* The strings that have to be put together, each with its NUL: first the options of
- * /dev/shm, then the paths of the files. */
+/* [bytes] A tmpfs has a file of one page for each; a few empty ones besides. */
+enum { TMPFS_BYTES_PER_FILE = 4096, TMPFS_FILES_MORE = 1024 };
+
+/* The strings that have to be put together, each with its NUL, as in struct words. */
 static void make_strings(const struct jail_spec *s, struct text *t)
 {
+	const char *in = s->disk == JAIL_DISK_PLAIN ? "" : "disk/";
+
+	text_format(t, "lowerdir=low%s,upperdir=%sup,workdir=%swk,userxattr,index=off,metacopy=off",
+		s->has_base ? ":img" : "", in, in);
+	text_put_char(t, 0);
 	text_format(t, "size=%llu,nr_inodes=65536,mode=1777", (unsigned long long)s->shm_bytes);
+	text_put_char(t, 0);
+	if (s->disk == JAIL_DISK_TMPFS)
+		text_format(t, "size=%llu,nr_inodes=%llu,mode=0755", (unsigned long long)s->disk_bytes,
+			(unsigned long long)s->disk_bytes / TMPFS_BYTES_PER_FILE + TMPFS_FILES_MORE);
 	text_put_char(t, 0);
 	for (size_t i = 0; i < s->n_files; i++) {
 		text_format(t, "run/sbx/%s", s->files[i].name);
 		text_put_char(t, 0);
 	}
+}
+
+static struct words find_words(const char *s)
+{
+	struct words w = { .overlay = s };
+
+	w.shm = s + strlen(s) + 1;
+	w.disk = w.shm + strlen(w.shm) + 1;
+	w.files = w.disk + strlen(w.disk) + 1;
+	return w;
 }
 
 int plan_make(const struct jail_spec *s, struct plan *p, struct fault *f)
@@ -189,16 +227,17 @@ int plan_make(const struct jail_spec *s, struct plan *p, struct fault *f)
 
 	if (r < 0)
 		return r;
-	*p = (struct plan){ .id = s->id, .id_base = s->id_base, .skeleton = "" };
+	*p = (struct plan){ .id = s->id, .id_base = s->id_base, .skeleton.path = "", .base.path = "" };
 	make_strings(s, &p->strings);
+	struct words w = find_words(p->strings.data);
 	if (s->id_base)
 		add(p, (struct plan_op){ .kind = PLAN_IDS });
 	add(p, (struct plan_op){ .kind = PLAN_KEYRING });
 	add(p, (struct plan_op){ .kind = PLAN_HOSTNAME, .source = s->hostname });
 	add(p, (struct plan_op){ .kind = PLAN_LOOPBACK });
-	add_root(p);
-	add_dev(p, s->id_base, p->strings.data);
-	add_files(p, s, p->strings.data + strlen(p->strings.data) + 1);
+	add_root(p, s, &w);
+	add_dev(p, s->id_base, w.shm);
+	add_files(p, s, w.files);
 	add(p, (struct plan_op){ .kind = PLAN_PIVOT });
 	add(p, (struct plan_op){ .kind = PLAN_NO_USERNS });
 	add(p, (struct plan_op){ .kind = PLAN_INOTIFY });

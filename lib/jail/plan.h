@@ -52,11 +52,17 @@ struct plan_rule {
 
 enum { PLAN_OPS_MAX = 128, PLAN_RULES_MAX = 32, PLAN_FILES_MAX = 32 };
 
+/* A directory of the host that init attaches: by a descriptor beside the plan (path ""), or, with
+ * a single map, by its path and what must be found there. */
+struct plan_dir {
+	const char *path;
+	uint64_t dev, ino;
+};
+
 struct plan {
 	const char *id;
 	uint32_t id_base;     /* 0: a single map */
-	const char *skeleton; /* path on the host, for a single map; "" with a tree by descriptor */
-	uint64_t skeleton_dev, skeleton_ino; /* what must be found there */
+	struct plan_dir skeleton, base; /* base: with PLAN_BASE only */
 	struct plan_op ops[PLAN_OPS_MAX]; /* of init, once */
 	uint32_t n_ops;
 	struct plan_op exec_ops[PLAN_OPS_MAX]; /* of each exec-init, in its own mount namespace */

@@ -86,25 +86,44 @@ static int loopback_up(void)
 	return ioctl(fd, SIOCSIFFLAGS, &i) < 0 ? -errno : 0;
 }
 
-static int attach_skeleton(struct setup *s, const struct plan_op *op)
+static int attach_dir(const struct plan_dir *d, int *given, const char *place,
+	const struct plan_op *op)
 {
 	struct stat st;
-	auto_fd int tree = take_fd(&s->tree);
+	auto_fd int tree = take_fd(given);
 
 	if (tree < 0) {
 		/* The path leads through the caller's own directories; what it leads to must
 		 * be what the caller has open. */
-		auto_fd int skel = open(s->plan->skeleton, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (skel < 0 || fstat(skel, &st) < 0)
+		auto_fd int dir = open(d->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (dir < 0 || fstat(dir, &st) < 0)
 			return -errno;
-		if (st.st_dev != s->plan->skeleton_dev || st.st_ino != s->plan->skeleton_ino)
+		if (st.st_dev != d->dev || st.st_ino != d->ino)
 			return -ESTALE;
-		tree = mnt_clone(skel, "", false);
+		tree = mnt_clone(dir, "", false);
 		if (tree < 0)
 			return tree;
 	}
 	int r = mnt_change(tree, op->attr, 0, false);
-	return r < 0 ? r : mnt_attach(tree, AT_FDCWD, "low");
+	return r < 0 ? r : mnt_attach(tree, AT_FDCWD, place);
+}
+
+static int attach_disk(struct setup *s, const struct plan_op *op)
+{
+	bool is_new = *op->source;
+	auto_fd int fd = is_new ? mnt_make(op->source, op->options, op->attr) : take_fd(&s->disk);
+
+	if (fd < 0)
+		return is_new ? fd : -EBADF;
+	int r = is_new ? 0 : mnt_change(fd, op->attr, 0, false);
+	if (!r)
+		r = mnt_attach(fd, AT_FDCWD, "disk");
+	if (r < 0 || !is_new)
+		return r;
+	if (mkdirat(fd, "up", 0755) < 0 || mkdirat(fd, "wk", 0755) < 0)
+		return -errno;
+	s->up = openat(fd, "up", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return s->up < 0 ? -errno : 0;
 }
 
 static int mount_overlay(struct setup *s, const struct plan_op *op)
@@ -188,7 +207,11 @@ static int run(struct setup *s, const struct plan_op *op)
 	case PLAN_LOOPBACK:
 		return wanted(s, "loopback", loopback_up(), &s->report.net_loopback);
 	case PLAN_SKELETON:
-		return attach_skeleton(s, op);
+		return attach_dir(&s->plan->skeleton, &s->tree, "low", op);
+	case PLAN_BASE:
+		return attach_dir(&s->plan->base, &s->base, "img", op);
+	case PLAN_DISK:
+		return attach_disk(s, op);
 	case PLAN_OVERLAY:
 		return mount_overlay(s, op);
 	case PLAN_FILE:

@@ -11,6 +11,9 @@
 struct setup {
 	const struct plan *plan;
 	int tree; /* idmapped skeleton, detached; -1: by path */
+	int base; /* the same of the runtime's directory */
+	int disk; /* detached mount that the upper directory lies on; -1: none, or made here */
+	int up;   /* O_PATH of the upper directory where that is made here; -1 */
 	int root; /* the new root, from OVERLAY on */
 	struct jail_report report;
 };

@@ -89,24 +89,39 @@ static int start_init(struct jail *j, const struct jail_spec *s, int inner, stru
 	return cause_explain(f);
 }
 
-/* The skeleton as the block of ids sees it. The user namespace is opened while init still
- * lets us: later it is not dumpable. */
-static int open_tree(const struct jail_spec *s, int proc, struct fault *f)
+/* What goes to init beside the plan: directories as the block of ids sees them. */
+struct trees {
+	int skel, base; /* -1: by path, or none */
+};
+
+static int open_tree(int dir, int userns, const char *what, struct fault *f)
+{
+	auto_fd int tree = mnt_clone(dir, "", false);
+
+	if (tree < 0)
+		return fault_set(f, FAULT_SYSTEM, -tree, "clone %s", what);
+	int r = mnt_idmap(tree, userns);
+	if (r < 0)
+		return fault_set(f, FAULT_SYSTEM, -r, "map the ids of %s%s", what, r == -EINVAL ?
+			": its file system cannot do that" : "");
+	return take_fd(&tree);
+}
+
+/* The user namespace is opened while init still lets us: later it is not dumpable. */
+static int open_trees(const struct jail_spec *s, int proc, struct trees *ret, struct fault *f)
 {
 	auto_fd int userns = openat(proc, "ns/user", O_RDONLY | O_CLOEXEC);
 
 	if (userns < 0)
 		return fault_set(f, FAULT_SYSTEM, errno, "open the user namespace");
-	auto_fd int tree = mnt_clone(s->skel_fd, "", false);
-	if (tree < 0)
-		return fault_set(f, FAULT_SYSTEM, -tree, "clone the skeleton");
-	int r = mnt_idmap(tree, userns);
-	if (r < 0)
-		return fault_set(f, FAULT_SYSTEM, -r, "map the ids of the skeleton");
-	return take_fd(&tree);
+	ret->skel = open_tree(s->skel_fd, userns, "the skeleton", f);
+	if (ret->skel >= 0 && s->has_base)
+		ret->base = open_tree(s->base_fd, userns, "the runtime's directory", f);
+	return ret->skel < 0 || (s->has_base && ret->base < 0) ? -(int)f->kind : 0;
 }
 
-static int set_map(const struct jail *j, const struct jail_spec *s, int *ret_tree, struct fault *f)
+static int set_map(const struct jail *j, const struct jail_spec *s, struct trees *ret,
+	struct fault *f)
 {
 	char path[64];
 	struct nspace_map map = { JAIL_UID, geteuid(), getegid(), 1 };
@@ -123,14 +138,11 @@ static int set_map(const struct jail *j, const struct jail_spec *s, int *ret_tre
 			"map ids");
 		return cause_explain(f);
 	}
-	if (!s->id_base)
-		return 0;
-	*ret_tree = open_tree(s, proc, f);
-	return *ret_tree < 0 ? *ret_tree : 0;
+	return s->id_base ? open_trees(s, proc, ret, f) : 0;
 }
 
-/* Init finds the skeleton by its path; a descriptor would not lead into its own mounts. */
-static int name_skeleton(struct plan *p, int fd, char path[4096], struct fault *f)
+/* Init finds a directory by its path; a descriptor would not lead into its own mounts. */
+static int name_dir(struct plan_dir *d, int fd, char path[4096], struct fault *f)
 {
 	char link[64];
 	struct stat st;
@@ -138,32 +150,52 @@ static int name_skeleton(struct plan *p, int fd, char path[4096], struct fault *
 	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
 	ssize_t n = readlink(link, path, 4095);
 	if (n < 0 || fstat(fd, &st) < 0)
-		return fault_set(f, FAULT_SYSTEM, errno, "find the skeleton");
+		return fault_set(f, FAULT_SYSTEM, errno, "find a directory's path");
 	path[n] = 0;
-	p->skeleton = path;
-	p->skeleton_dev = st.st_dev;
-	p->skeleton_ino = st.st_ino;
+	*d = (struct plan_dir){ path, st.st_dev, st.st_ino };
 	return 0;
 }
 
-static int send_plan(struct jail *j, const struct jail_spec *s, struct plan *p, struct fault *f)
+static int send(struct jail *j, const struct jail_spec *s, struct plan *p, const struct trees *trees,
+	struct fault *f)
 {
-	char path[4096];
-	auto_fd int tree = -1, spare = -1;
+	char skel[4096], base[4096];
 	auto_text struct text t = { 0 };
+	auto_fd int spare = -1;
 	uint32_t number;
+	int r = 0, fds[4];
+	size_t n = 1;
 
-	int r = set_map(j, s, &tree, f);
-	if (!r && !s->id_base)
-		r = name_skeleton(p, s->skel_fd, path, f);
+	if (!s->id_base)
+		r = name_dir(&p->skeleton, s->skel_fd, skel, f);
+	if (!r && !s->id_base && s->has_base)
+		r = name_dir(&p->base, s->base_fd, base, f);
 	if (!r)
 		r = jail_pair(j, &spare, &number, f);
 	if (r < 0)
 		return r;
 	plan_put(p, &t);
-	int fds[2] = { spare, tree };
-	r = msg_send(j->sock, WIRE_PLAN, t.data, t.n, fds, tree >= 0 ? 2 : 1);
+	fds[0] = spare;
+	if (trees->skel >= 0)
+		fds[n++] = trees->skel;
+	if (trees->base >= 0)
+		fds[n++] = trees->base;
+	if (s->disk == JAIL_DISK_MOUNT)
+		fds[n++] = s->disk_fd;
+	r = msg_send(j->sock, WIRE_PLAN, t.data, t.n, fds, n);
 	return r < 0 ? fault_set(f, FAULT_SYSTEM, -r, "send the plan") : 0;
+}
+
+static int send_plan(struct jail *j, const struct jail_spec *s, struct plan *p, struct fault *f)
+{
+	struct trees trees = { -1, -1 };
+	int r = set_map(j, s, &trees, f);
+
+	if (!r)
+		r = send(j, s, p, &trees, f);
+	drop_fd(&trees.skel);
+	drop_fd(&trees.base);
+	return r;
 }
 
 static int start(struct jail *j, const struct jail_spec *s, struct plan *p, struct fault *f)

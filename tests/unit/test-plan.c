@@ -29,18 +29,17 @@ static const struct plan_op *find(const struct plan *p, enum plan_kind kind, con
 	return NULL;
 }
 
-static void test_every_mount_is_nosuid_and_nodev(void **state)
+static void every_mount(struct jail_spec s)
 {
-	struct jail_spec s = usual();
 	struct plan p;
 	struct fault f;
 
-	(void)state;
 	assert_int_equal(plan_make(&s, &p, &f), 0);
 	for (uint32_t i = 0; i < p.n_ops; i++) {
 		const struct plan_op *op = &p.ops[i];
 		bool mounts = op->kind == PLAN_BIND || op->kind == PLAN_MOUNT ||
-			op->kind == PLAN_OVERLAY || op->kind == PLAN_DEVICE;
+			op->kind == PLAN_OVERLAY || op->kind == PLAN_DEVICE ||
+			op->kind == PLAN_BASE || op->kind == PLAN_DISK;
 		bool devices = op->kind == PLAN_DEVICE || !strcmp(op->source, "devpts");
 		if (mounts)
 			assert_true(op->attr & KERNEL_MOUNT_NOSUID);
@@ -50,6 +49,45 @@ static void test_every_mount_is_nosuid_and_nodev(void **state)
 			assert_true(op->attr & KERNEL_MOUNT_RDONLY && op->flags & PLAN_RECURSIVE);
 		assert_true(op->path[0] != '/');
 	}
+	plan_done(&p);
+}
+
+static void test_every_mount_is_nosuid_and_nodev(void **state)
+{
+	struct jail_spec s = usual();
+
+	(void)state;
+	every_mount(s);
+	s.has_base = true;
+	s.disk = JAIL_DISK_TMPFS;
+	every_mount(s);
+	s.disk = JAIL_DISK_MOUNT;
+	every_mount(s);
+}
+
+static void test_a_root_of_its_own_has_nothing_of_the_host(void **state)
+{
+	struct jail_spec s = usual();
+	struct plan p;
+	struct fault f;
+
+	(void)state;
+	s.has_base = true;
+	s.disk = JAIL_DISK_TMPFS;
+	s.disk_bytes = 1 << 20;
+	assert_int_equal(plan_make(&s, &p, &f), 0);
+	for (uint32_t i = 0; i < p.n_ops; i++)
+		assert_int_not_equal(p.ops[i].kind, PLAN_BIND);
+	const struct plan_op *base = find(&p, PLAN_BASE, ""), *disk = find(&p, PLAN_DISK, ""),
+		*overlay = find(&p, PLAN_OVERLAY, "");
+	assert_true(base && disk && base < overlay && disk < overlay);
+	assert_true(base->attr & KERNEL_MOUNT_RDONLY);
+	assert_non_null(strstr(overlay->options, "lowerdir=low:img,upperdir=disk/up,workdir=disk/wk,"));
+	assert_non_null(strstr(disk->options, "size=1048576,nr_inodes=1280,"));
+	/* Whatever lies there: covered. */
+	static const char *const covered[] = { "proc", "sys", "dev", "run/sbx" };
+	for (size_t i = 0; i < array_size(covered); i++)
+		assert_non_null(find(&p, PLAN_MOUNT, covered[i]));
 	plan_done(&p);
 }
 
@@ -193,6 +231,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_mount_is_nosuid_and_nodev),
+		cmocka_unit_test(test_a_root_of_its_own_has_nothing_of_the_host),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_ids_only_with_a_block),
 		cmocka_unit_test(test_what_may_be_written),
