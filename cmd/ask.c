@@ -113,7 +113,8 @@ static int resolve(struct cmd_env *env, const struct ask_args *a, const char *fi
 	if (r < 0)
 		return r;
 	ret->require |= bits;
-	r = store_skeleton(&env->store, ret->skeleton, f);
+	r = ret->runtime_dir ? store_skeleton_bare(&env->store, ret->skeleton, f) :
+			       store_skeleton(&env->store, ret->skeleton, f);
 	if (r < 0)
 		session_spec_done(ret);
 	return r;

@@ -32,7 +32,7 @@ struct ask_args {
 /* Runtime, limits, environment. */
 #define ASK_OPTS(S)                                                                              \
 	OPT_TEXT(S, ask.runtime, 0, "runtime", "NAME", COMP_RUNTIME,                             \
-		"what is used inside: python:3.11, node:20, shell"),                            \
+		"python:3.11, node:20, shell, or dir:PATH"),                            \
 	OPT_ENUM(S, ask.size, 0, "size", "SIZE", spec_size_names, "limits by name"),             \
 	OPT_ROW(CPU, S, ask.cpu, uint64_t, 0, "cpu", "how many CPUs it may use", .value = "N",   \
 		.min = SPEC_CPU_MIN, .max = SPEC_CPU_MAX),                                       \

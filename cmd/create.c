@@ -52,6 +52,13 @@ static void warn_unenforced(const struct store_session *s)
 				"see '" SBX_PROGRAM " doctor'\n", limit_names[i]);
 }
 
+/* What is as it was asked for and may still surprise. */
+static void warn_ids(const struct store_session *s)
+{
+	if (s->spec.foreign_ids)
+		fprintf(stderr, SBX_PROGRAM " create: " DESCRIBE_FOREIGN_IDS "\n");
+}
+
 static void print_session(const struct create_args *a, const struct store_session *s)
 {
 	auto_text struct text t = { 0 };
@@ -62,8 +69,10 @@ static void print_session(const struct create_args *a, const struct store_sessio
 		return;
 	}
 	puts(s->spec.id);
-	if (!a->quiet)
+	if (!a->quiet) {
 		warn_unenforced(s);
+		warn_ids(s);
+	}
 }
 
 /* A session that never ran, or that nobody was told of, is none: nothing is left behind. */

@@ -124,9 +124,24 @@ const char *describe_status(const struct store_session *s)
 
 static void put_runtime(struct text *t, const struct session_spec *s)
 {
-	json_put_string(t, "runtime", s->runtime_resolved);
-	json_put_string(t, "runtime_asked", s->runtime);
-	json_put_string(t, "interpreter", s->interpreter);
+	const char *runtime = session_spec_runtime(s);
+
+	json_put_name(t, "runtime", runtime, strlen(runtime));
+	json_put_string(t, "runtime_asked", s->runtime_dir ? runtime : s->runtime);
+	json_put_string(t, "interpreter", s->interpreter[0] ? s->interpreter : NULL);
+}
+
+static void put_warnings(struct text *t, const struct session_spec *s)
+{
+	json_key(t, "warnings");
+	json_open(t, '[');
+	if (s->foreign_ids) {
+		json_open(t, '{');
+		json_put_string(t, "kind", "foreign_ids");
+		json_put_string(t, "message", DESCRIBE_FOREIGN_IDS);
+		json_close(t, '}');
+	}
+	json_close(t, ']');
 }
 
 void describe_session(const struct store_session *s, bool with_instructions, struct text *t)
@@ -155,6 +170,7 @@ void describe_session(const struct store_session *s, bool with_instructions, str
 		json_key(t, "jail");
 		json_raw(t, s->status.jail, strlen(s->status.jail));
 	}
+	put_warnings(t, &s->spec);
 	if (with_instructions) {
 		auto_text struct text i = { 0 };
 		spec_instructions(&s->spec, &i);

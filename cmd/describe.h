@@ -11,3 +11,7 @@ const char *describe_status(const struct store_session *s);
 /* {"schema":"sbx.session/1", id, name, status, live, class, runtime, limits with what enforces
  * each, times, paths, jail, contexts}; with_instructions adds the text for a model. */
 void describe_session(const struct store_session *s, bool with_instructions, struct text *t);
+
+/* Of a session on a directory whose files have ids that do not exist inside. */
+#define DESCRIBE_FOREIGN_IDS "files of the runtime's directory that belong to other ids are nobody's " \
+	"inside and cannot be changed"

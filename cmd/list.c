@@ -82,7 +82,7 @@ static void fill(const struct visit *v, const struct store_session *s, struct ro
 
 	row->name = spec->name[0] ? spec->name : NULL;
 	row->class = session_class_names[spec->class];
-	row->runtime = spec->runtime_resolved[0] ? spec->runtime_resolved : spec->runtime;
+	row->runtime = session_spec_runtime(spec);
 	row->created_us = spec->created_us;
 	row->last_used_us = s->status.last_used_us;
 	row->expires_us = s->status.expires_us;

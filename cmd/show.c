@@ -102,7 +102,7 @@ static void put_text(struct text *t, const struct store_session *s)
 	put_line(t, "name", s->spec.name[0] ? s->spec.name : "-");
 	put_line(t, "status", status);
 	put_line(t, "class", session_class_names[s->spec.class]);
-	put_line(t, "runtime", s->spec.runtime_resolved[0] ? s->spec.runtime_resolved : s->spec.runtime);
+	put_line(t, "runtime", session_spec_runtime(&s->spec));
 	put_line(t, "interpreter", s->spec.interpreter[0] ? s->spec.interpreter : "-");
 	put_line(t, "workdir", "/workspace");
 	for (unsigned i = 0; i < LIMIT_KINDS; i++)
@@ -114,6 +114,8 @@ static void put_text(struct text *t, const struct store_session *s)
 		text_format(&v, "%s, recorded, not enforced", *tool);
 		put_line(t, "tool", v.data);
 	}
+	if (s->spec.foreign_ids)
+		put_line(t, "warning", DESCRIBE_FOREIGN_IDS);
 	put_line(t, "jail", s->status.jail[0] ? s->status.jail : "-");
 }
 

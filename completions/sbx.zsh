@@ -38,7 +38,7 @@ _sbx() {
 		--idle-timeout='[end or stop it when unused for; 0\: never]:TIME: ' \
 		--dormant-after='[let processes go when unused for; 0\: never]:TIME: ' \
 		--exec-timeout='[time limit of an execution; 0\: none]:TIME: ' \
-		--runtime='[what is used inside\: python\:3.11, node\:20, shell]:NAME:_sbx_words runtime' \
+		--runtime='[python\:3.11, node\:20, shell, or dir\:PATH]:NAME:_sbx_words runtime' \
 		--size='[limits by name]:SIZE:(small medium large)' \
 		--cpu='[how many CPUs it may use]:N: ' \
 		{-m+,--memory=}'[most memory, as in 2Gi]:SIZE: ' \
@@ -92,7 +92,7 @@ _sbx() {
 		--stream'[write events as they happen, then the result]' \
 		--status-fd='[write the result'\''s status to descriptor N]:N: ' \
 		--no-result'[do not print the value of a last expression]' \
-		--runtime='[what is used inside\: python\:3.11, node\:20, shell]:NAME:_sbx_words runtime' \
+		--runtime='[python\:3.11, node\:20, shell, or dir\:PATH]:NAME:_sbx_words runtime' \
 		--size='[limits by name]:SIZE:(small medium large)' \
 		--cpu='[how many CPUs it may use]:N: ' \
 		{-m+,--memory=}'[most memory, as in 2Gi]:SIZE: ' \

@@ -18,6 +18,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/title.h"
+#include "session/runtime.h"
 #include "session/spec.h"
 #include "session/start.h"
 #include "session/super.h"
@@ -124,6 +125,16 @@ void super_jail_gone(struct super *s)
 	}
 }
 
+/* Mostly it is the directory's file system that cannot be a layer. */
+static void note_failed(struct super *s, const struct fault *f)
+{
+	const char *base = session_spec_base(&s->session->spec);
+
+	s->fault = *f;
+	if (base && !s->ready)
+		fault_wrap(&s->fault, "runtime dir:%.100s", base);
+}
+
 static void on_jail(void *owner, short revents)
 {
 	struct super *s = owner;
@@ -157,7 +168,7 @@ static void on_jail(void *owner, short revents)
 			if (ev.number)
 				super_spare_failed(s, ev.number, &ev.fault);
 			else
-				s->fault = ev.fault;
+				note_failed(s, &ev.fault);
 			break;
 		case JAIL_EVENT_DEAD:
 			super_jail_gone(s);
@@ -225,6 +236,7 @@ static int start_jail(struct super *s, struct fault *f)
 	spec_jail(&s->session->spec, s->store->id_base, &js);
 	js.fs_fd = s->fs_fd;
 	js.skel_fd = s->lower_fd;
+	js.base_fd = s->base_fd;
 	int r = jail_start(&js, &s->jail, f);
 	if (r < 0)
 		return r;
@@ -299,13 +311,24 @@ static void note_lost(struct super *s)
 static void note_created(struct super *s)
 {
 	const struct session_spec *spec = &s->session->spec;
+	const char *runtime = session_spec_runtime(spec);
 
 	struct text *t = super_event(s, EVENT_SESSION_CREATED, NULL);
-	json_put_string(t, "runtime", spec->runtime_resolved);
+	json_put_name(t, "runtime", runtime, strlen(runtime));
 	json_put_string(t, "class", session_class_names[spec->class]);
 	if (spec->name[0])
 		json_put_string(t, "name", spec->name);
 	super_journal(s, NULL);
+}
+
+static int open_base(struct super *s, struct fault *f)
+{
+	const char *path = session_spec_base(&s->session->spec);
+
+	if (!path)
+		return 0;
+	int r = runtime_dir_open(path, s->store->dir, true, NULL, &s->base_fd, f);
+	return r < 0 ? fault_wrap(f, "runtime dir:%.150s", path) : 0;
 }
 
 static int open_all(struct super *s, struct fault *f)
@@ -318,6 +341,8 @@ static int open_all(struct super *s, struct fault *f)
 		r = file_open_dir(s->fs_fd, "up", &s->up_fd, f);
 	if (!r)
 		r = store_skeleton_open(s->store, s->session->spec.skeleton, &s->lower_fd, f);
+	if (!r)
+		r = open_base(s, f);
 	if (!r)
 		r = store_session_events(s->session, &s->events_dir, f);
 	if (!r)
@@ -345,6 +370,7 @@ int super_begin(struct super *s, struct fault *f)
 	if (r < 0)
 		return r;
 	s->changes = changes_new(s->store->id_base);
+	changes_set_base(s->changes, s->base_fd);
 	watch_disk_init(&s->disk, s->session->spec.limits[LIMIT_DISK]);
 	/* After a crash: the groups of the last supervisor may still have processes. */
 	if (s->session->status.cgroup[0])

@@ -62,9 +62,9 @@ void cell_begin(struct exec *e)
 	struct super *s = e->s;
 	const struct exec_request *q = &e->w.r;
 	const char *language = q->language[0] ? q->language : context_own_language(s);
-	const char *name = q->context[0] ? q->context : "main";
+	const char *name = q->context[0] ? q->context : "main", *program;
 
-	if (!context_driver(language)) {
+	if (!context_driver(language, &program)) {
 		exec_fail(e, "language", 0, "there is no such language; python, node and shell are");
 		return;
 	}

@@ -41,8 +41,9 @@ struct context {
 /* The language that the session's runtime is of. */
 const char *context_own_language(const struct super *s);
 
-/* Its driver's path inside; NULL: there is no such language. */
-const char *context_driver(const char *language);
+/* Its driver's path inside; NULL: there is no such language. Its program is named as one looks for
+ * it on a PATH. */
+const char *context_driver(const char *language, const char **ret_program);
 
 /* NULL: there is none; there is no room for one more. */
 struct context *context_find(struct super *s, const char *language, const char *name);

@@ -42,6 +42,7 @@ struct ino_set {
 
 struct changes {
 	uid_t id_base;
+	int base_fd;             /* lower directory below that of a scan; -1 */
 	uint32_t scan;           /* number of the scan that runs or ran last */
 	struct node **buckets;
 	size_t n, n_buckets, n_seen;

@@ -40,13 +40,25 @@ static int open_below(int top, const char *path, uint64_t flags)
 	return (int)syscall(SYS_openat2, top, path[1] ? path + 1 : ".", &how, sizeof how);
 }
 
+/* Of the two lower directories the first one has at a path. What stands in the first in the place of
+ * a directory hides what the second has below; where the first has a directory, both are seen. */
+static int open_lower(const struct judge *j, const char *path, uint64_t flags)
+{
+	int fd = j->lower_fd < 0 ? -1 : open_below(j->lower_fd, path, flags);
+
+	if (fd >= 0 || j->c->base_fd < 0 || (j->lower_fd >= 0 && errno != ENOENT))
+		return fd;
+	return open_below(j->c->base_fd, path, flags);
+}
+
 /* What lower has at a path; owners as they are on disk in upper. */
 static bool stat_lower(const struct judge *j, const char *path, struct tree_stat *ret)
 {
-	auto_fd int fd = j->lower_fd < 0 ? -1 : open_below(j->lower_fd, path, O_PATH);
+	auto_fd int fd = open_lower(j, path, O_PATH);
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	/* A whiteout can only be in the second, where somebody has put it: it hides itself. */
+	if (fd < 0 || fstat(fd, &st) < 0 || (S_ISCHR(st.st_mode) && !st.st_rdev))
 		return false;
 	*ret = (struct tree_stat){ .ino = st.st_ino, .n = (uint64_t)st.st_size, .mode = st.st_mode,
 		.mtime_ns = st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec,
@@ -140,7 +152,7 @@ static bool is_same_content(struct judge *j, const char *path, const struct tree
 	if (!S_ISREG(up->mode) && !S_ISLNK(up->mode))
 		return true;
 	uint64_t flags = S_ISLNK(up->mode) ? O_PATH : O_RDONLY | O_NONBLOCK | O_NOCTTY;
-	auto_fd int a = up->n > COMPARE_MAX ? -1 : open_below(j->lower_fd, path, flags);
+	auto_fd int a = up->n > COMPARE_MAX ? -1 : open_lower(j, path, flags);
 	auto_fd int b = a < 0 ? -1 : open_below(j->up_fd, path, flags);
 	struct stat st;
 	/* A copy keeps the time of the original. */
@@ -194,6 +206,7 @@ struct hidden_dir {
 
 struct hidden {
 	struct judge *j;
+	bool is_base;            /* of the second lower directory what the first has not */
 	struct hidden_dir top, *all;
 	size_t n;
 };
@@ -218,7 +231,10 @@ static int hidden_entry(void *arg, void *parent, const char *name, size_t n_name
 	if (h->n++ >= LOWER_WALK_MAX)
 		return 1;
 	auto_free char *path = mem_format("%s/%s", up->path, name);
-	if (!n && !up->is_judged)
+	auto_fd int twice = h->is_base ? open_below(h->j->lower_fd, path, O_PATH) : -1;
+	if (twice >= 0 && !S_ISDIR(st->mode))
+		return 0;
+	if (!n && !up->is_judged && twice < 0)
 		change_add(h->j->heap, path, NULL, CHANGE_DELETED, st);
 	if (S_ISDIR(st->mode))
 		*ret_node = hidden_dir_new(h, up, n, path);
@@ -231,12 +247,12 @@ static void hidden_again(void *arg)
 	(void)arg;
 }
 
-/* Everything in lower's directory at n, but what upper had or has there too. */
-static void tell_hidden(struct judge *j, struct node *n, const char *path)
+/* Everything in a lower directory at n, but what upper had or has there too. */
+static void tell_hidden_in(struct judge *j, int lower, struct node *n, const char *path)
 {
-	struct hidden h = { .j = j, .top = { .node = n } };
+	struct hidden h = { .j = j, .is_base = lower == j->c->base_fd, .top = { .node = n } };
 	struct tree_visitor v = { hidden_entry, NULL, hidden_again, &h };
-	auto_fd int fd = open_below(j->lower_fd, path, O_RDONLY | O_DIRECTORY);
+	auto_fd int fd = open_below(lower, path, O_RDONLY | O_DIRECTORY);
 	auto_free char *copy = mem_string(path);
 	struct fault f;
 
@@ -248,6 +264,13 @@ static void tell_hidden(struct judge *j, struct node *n, const char *path)
 		free(d->path);
 		free(d);
 	}
+}
+
+static void tell_hidden(struct judge *j, struct node *n, const char *path)
+{
+	tell_hidden_in(j, j->lower_fd, n, path);
+	if (j->c->base_fd >= 0)
+		tell_hidden_in(j, j->c->base_fd, n, path);
 }
 
 /* --- all of them -------------------------------------------------------------------------------- */

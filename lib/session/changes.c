@@ -17,6 +17,7 @@ struct changes *changes_new(uid_t id_base)
 	struct changes *c = mem_new(struct changes);
 
 	c->id_base = id_base;
+	c->base_fd = -1;
 	c->n_max = CHANGES_ENTRIES_MAX;
 	c->n_buckets = BUCKETS_MIN;
 	c->buckets = mem_new_array(struct node *, c->n_buckets);
@@ -37,6 +38,11 @@ struct changes *changes_free(struct changes *c)
 	free(c->links.slots);
 	free(c);
 	return NULL;
+}
+
+void changes_set_base(struct changes *c, int fd)
+{
+	c->base_fd = fd;
 }
 
 uint64_t changes_bytes(const struct changes *c)

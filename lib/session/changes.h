@@ -45,6 +45,9 @@ struct changes;
 struct changes *changes_new(uid_t id_base);
 struct changes *changes_free(struct changes *c);
 
+/* A second lower directory below the first: what that has not. -1: none. Stays the caller's. */
+void changes_set_base(struct changes *c, int fd);
+
 /*
  * changes_scan - compares upper with the last scan
  * @up_fd:     the upper directory

@@ -24,11 +24,11 @@ enum { BACKGROUND_BYTES = 4096, BACKGROUND_ALL_BYTES = 64 * 1024 };
 enum { HANG_UP_MS = 200 };
 
 static const struct {
-	const char *language, *driver;
+	const char *language, *driver, *program; /* as it is looked for on a PATH inside */
 } drivers[] = {
-	{ "python", "/run/sbx/python.py" },
-	{ "node", "/run/sbx/node.js" },
-	{ "shell", "/run/sbx/shell.sh" },
+	{ "python", "/run/sbx/python.py", "python3" },
+	{ "node", "/run/sbx/node.js", "node" },
+	{ "shell", "/run/sbx/shell.sh", "bash" },
 };
 
 /* --- finding a context ------------------------------------------------------------------ */
@@ -100,11 +100,13 @@ struct context_state *context_state(struct context *c)
 	return &c->s->session->status.contexts[c - c->s->contexts];
 }
 
-const char *context_driver(const char *language)
+const char *context_driver(const char *language, const char **ret_program)
 {
 	for (size_t i = 0; i < array_size(drivers); i++)
-		if (!strcmp(drivers[i].language, language))
+		if (!strcmp(drivers[i].language, language)) {
+			*ret_program = drivers[i].program;
 			return drivers[i].driver;
+		}
 	return NULL;
 }
 
@@ -287,7 +289,8 @@ static bool take_control(struct context *c)
 		c->starter = NULL;
 		context_state(c)->alive = false;
 		close_context(c);
-		exec_fail(e, ev.stage, ev.sysno, "the interpreter could not be started");
+		exec_fail(e, ev.stage, ev.sysno, !e->s->session->spec.runtime_dir || ev.sysno != ENOENT ?
+			"the interpreter could not be started" : "the directory has no such interpreter");
 	} else if (ev.kind == JAIL_EXEC_ENDED) {
 		context_dead(c, ev.status, &ev.usage);
 	} else if (ev.kind == JAIL_EXEC_DEAD) {
@@ -398,8 +401,8 @@ static int open_pipes(struct context *c, int inside[5])
 static int launch(struct context *c, const char *interpreter, int inside[5], struct fault *f)
 {
 	struct super *s = c->s;
-	const char *driver = context_driver(context_state(c)->language);
-	char *argv[] = { (char *)interpreter, (char *)driver, NULL };
+	const char *program, *driver = context_driver(context_state(c)->language, &program);
+	char *argv[] = { (char *)(s->session->spec.runtime_dir ? program : interpreter), (char *)driver, NULL };
 	char **env = environ_make(&s->session->spec, NULL, false);
 	struct jail_command command = {
 		.kind = JAIL_RUN, .argv = argv, .env = env, .cwd = "/workspace", .uid = JAIL_UID,
@@ -443,7 +446,8 @@ void context_start(struct context *c, struct exec *e)
 	struct fault f;
 
 	c->command_fd = c->answer_fd = c->out_fd[0] = c->out_fd[1] = -1;
-	if (strcmp(context_state(c)->language, context_own_language(c->s)) != 0) {
+	if (strcmp(context_state(c)->language, context_own_language(c->s)) != 0 &&
+		!c->s->session->spec.runtime_dir) {
 		if (runtime_find_language(c->s->store->dir, context_state(c)->language, &other, &f) < 0) {
 			exec_fail(e, "interpreter", f.sysno, f.text);
 			return;

@@ -47,6 +47,8 @@ char **environ_make(const struct session_spec *spec, char *const *exec_env, bool
 
 	for (size_t i = 0; i < sizeof base_env / sizeof *base_env; i++)
 		set(&env, &n, base_env[i]);
+	if (spec->runtime_dir)
+		set(&env, &n, "SHELL=/bin/sh");
 	if (tty)
 		set(&env, &n, "TERM=xterm-256color");
 	for (char *const *e = spec->env; e && *e; e++)

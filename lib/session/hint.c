@@ -60,6 +60,10 @@ void result_hint(struct exec *e)
 			"Give it more time with --timeout, or do less in one execution.");
 	} else if (!strcmp(name, "ModuleNotFoundError")) {
 		hint_module(e);
+	} else if (e->status == EXEC_SETUP_FAILED && !strcmp(e->stage_text, "exec") &&
+		e->s->session->spec.runtime_dir) {
+		snprintf(e->hint, sizeof e->hint, "There is no such program inside: the session has a root "
+			"file system of its own, and nothing of the host is in it.");
 	} else if (e->status == EXEC_SETUP_FAILED && !strcmp(e->stage_text, "exec")) {
 		snprintf(e->hint, sizeof e->hint, "There is no such program inside; the host's /usr/bin "
 			"and what the session has installed are on the PATH.");

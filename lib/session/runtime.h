@@ -42,6 +42,29 @@ int runtime_find_language(int home, const char *language, struct runtime *ret, s
 /* Appends the names of all that is here, newest first, with separator between them. */
 void runtime_list(int home, const char *separator, struct text *t);
 
+/*
+ * runtime_dir_open - opens a directory that is to be the root of sessions
+ * @name:       its path; relative to the current directory
+ * @home:       directory descriptor of the home directory, which it may not overlap; -1: none
+ * @is_stored:  a path that this function has given; no link in it is followed
+ * @ret_path:   absolute and without links, owned; may be NULL
+ * @ret_fd:     to read it
+ *
+ * Nothing in it is opened or resolved.
+ *
+ * Returns: 0, or negative.
+ * Faults:  NOT_FOUND  there is no such directory.
+ *          DENIED     it is / or overlaps the home directory, something is mounted in it, or it
+ *                     cannot be read.
+ *          SYSTEM     anything else.
+ */
+int runtime_dir_open(const char *name, int home, bool is_stored, char **ret_path, int *ret_fd,
+	struct fault *f);
+
+/* Whether something below it has an owner or group without an id inside: n_ids 1: other than
+ * the caller's own; else other than the ids 0 to n_ids - 1. The first 20000 entries are looked at. */
+bool runtime_dir_has_foreign(int fd, uint32_t n_ids);
+
 /* "python:3.11" → language and version; parts that are not given are -1. False when it is
  * no such name. */
 bool runtime_parse_name(const char *name, char ret_language[16], int32_t ret_version[3]);

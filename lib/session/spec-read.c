@@ -6,7 +6,7 @@
 #include "fmt/fmt.h"
 #include "session/spec.h"
 
-enum { RUNTIME_BYTES = 63, WORKDIR_BYTES = 4095, REQUEST_ID_BYTES = 256 };
+enum { RUNTIME_BYTES = 4095, WORKDIR_BYTES = 4095, REQUEST_ID_BYTES = 256 };
 
 struct file {
 	struct spec_ask ask;

@@ -1,6 +1,7 @@
 /* Sizes, defaults, tools: from what was asked for to what a session gets. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/limits.h"
@@ -8,6 +9,7 @@
 #include "base/near.h"
 #include "base/number.h"
 #include "fmt/fmt.h"
+#include "jail/jail.h"
 #include "session/runtime.h"
 #include "session/spec.h"
 
@@ -127,9 +129,29 @@ static uint64_t given(uint64_t v, uint64_t fallback)
 	return v == SPEC_UNSET ? fallback : v;
 }
 
+/* Which ids exist inside, and so which files of a directory can be changed, is told by whose home
+ * directory it is. */
+static int resolve_dir(const char *name, int home, struct session_spec *s, struct fault *f)
+{
+	auto_free char *path = NULL;
+	auto_fd int fd = -1;
+	int r = runtime_dir_open(name, home, false, &path, &fd, f);
+
+	if (r < 0)
+		return fault_wrap(f, "runtime dir:%.150s", name);
+	strcpy(s->runtime, "dir");
+	strcpy(s->runtime_resolved, "dir");
+	s->runtime_dir = mem_format("dir:%s", path);
+	s->foreign_ids = runtime_dir_has_foreign(fd, geteuid() ? 1 : JAIL_ID_COUNT);
+	return 0;
+}
+
 static int resolve_runtime(const char *name, int home, struct session_spec *s, struct fault *f)
 {
 	struct runtime rt;
+
+	if (!strncmp(name, "dir:", 4))
+		return resolve_dir(name + 4, home, s, f);
 	int r = runtime_resolve(home, name, &rt, f);
 
 	if (r < 0)
@@ -178,7 +200,7 @@ int spec_resolve(struct spec_ask *a, int home, struct session_spec *ret, struct 
 	if (!r)
 		r = move_env(a->env, &s, f);
 	if (r < 0) {
-		mem_free_strings(s.env);
+		session_spec_done(&s);
 		return r;
 	}
 	s.tools = take_ptr(&a->tools);
@@ -189,9 +211,10 @@ int spec_resolve(struct spec_ask *a, int home, struct session_spec *ret, struct 
 void spec_instructions(const struct session_spec *s, struct text *t)
 {
 	char cpus[NUMBER_TEXT_MAX], memory[NUMBER_TEXT_MAX], disk[NUMBER_TEXT_MAX], time[NUMBER_TEXT_MAX];
-	bool shell = !strcmp(s->runtime_resolved, "shell");
+	bool shell = s->runtime_dir || !strcmp(s->runtime_resolved, "shell");
 
-	text_format(t, "You have a sandbox session, id %s, with %s. ", s->id, s->runtime_resolved);
+	text_format(t, "You have a sandbox session, id %s, with %s. ", s->id,
+		s->runtime_dir ? "a root file system of its own" : s->runtime_resolved);
 	text_put(t, "Its files stay between executions; work in /workspace with relative paths. ");
 	if (shell)
 		text_put(t, "The shell keeps its directory, variables and functions. ");

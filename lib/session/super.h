@@ -24,7 +24,7 @@ struct super {
 	struct jail *jail;
 	struct jail_report report;
 	struct source jail_source, listen, signals;
-	int signal_fd, listen_fd, fs_fd, up_fd, lower_fd, root_fd;
+	int signal_fd, listen_fd, fs_fd, up_fd, lower_fd, base_fd, root_fd;
 	struct jail_exec *spare;
 	int64_t setup_ms;              /* init should have answered by then; 0: it owes nothing */
 	int64_t look_ms;               /* when it looks whether its directory is still there */

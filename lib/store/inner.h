@@ -56,10 +56,6 @@ int store_trash(struct store *st, int dir, const char *name, const char *what, s
  */
 int store_tree_remove(int root, int dir, const char *name, uint64_t *ret_n, struct fault *f);
 
-/* The directories, links and files of a skeleton, in an empty directory. payload: who owns
- * the home inside; (uid_t)-1: the caller, as of everything. Faults: SYSTEM, LIMIT. */
-int store_skeleton_fill(int dir, uid_t payload, struct fault *f);
-
 /* Copies what is in the list from the host's /etc. Faults: SYSTEM, LIMIT. */
 int store_etc_copy(int etc, struct fault *f);
 

@@ -20,20 +20,20 @@ static void session_path(const char *id, char buf[PATH_ROOM])
 
 /* fs/: init's working directory. In root mode init is an id of the block that cannot pass
  * 0700, so these are open; who may reach them is decided by the home directory. */
-static int make_fs(int dir, uint32_t id_base, struct fault *f)
+static int make_fs(int dir, uint32_t id_base, const struct session_spec *spec, struct fault *f)
 {
+	const struct {
+		const char *name;
+		bool is_wanted;
+	} parts[] = { { "up", true }, { "wk", true }, { "root", true }, { "low", true },
+		{ "img", spec->runtime_dir }, { "disk", spec->disk != DISK_PLAIN } };
 	uid_t owner = id_base ? id_base : (uid_t)-1;
 	auto_fd int fs = -1;
 	int r = store_make_dir(dir, "fs", 0755, &fs, f);
 
-	if (r >= 0)
-		r = store_make_owned_dir(fs, "up", 0755, owner, f);
-	if (r >= 0)
-		r = store_make_owned_dir(fs, "wk", 0755, owner, f);
-	if (r >= 0)
-		r = store_make_owned_dir(fs, "root", 0755, owner, f);
-	if (r >= 0)
-		r = store_make_owned_dir(fs, "low", 0755, owner, f);
+	for (size_t i = 0; r >= 0 && i < array_size(parts); i++)
+		if (parts[i].is_wanted)
+			r = store_make_owned_dir(fs, parts[i].name, 0755, owner, f);
 	return r;
 }
 
@@ -65,7 +65,7 @@ static int fill_new(struct store *st, struct store_session *s, struct fault *f)
 	for (size_t i = 0; r >= 0 && i < array_size(parts); i++)
 		r = store_make_owned_dir(s->dir, parts[i], 0700, (uid_t)-1, f);
 	if (r >= 0)
-		r = make_fs(s->dir, st->id_base, f);
+		r = make_fs(s->dir, st->id_base, &s->spec, f);
 	if (r >= 0)
 		r = store_spec_write(s->dir, &s->spec, f);
 	return r;

@@ -19,29 +19,48 @@ static const char *const limit_keys[LIMIT_KINDS] = {
 	"cpu_milli", "memory_bytes", "disk_bytes", "pids", "nofile",
 };
 
+const char *const session_disk_names[] = { "plain", "loop", "tmpfs", NULL };
+
+const char *session_spec_runtime(const struct session_spec *s)
+{
+	return s->runtime_dir ? s->runtime_dir : s->runtime_resolved[0] ? s->runtime_resolved : s->runtime;
+}
+
+const char *session_spec_base(const struct session_spec *s)
+{
+	return s->runtime_dir ? strchr(s->runtime_dir, ':') + 1 : NULL;
+}
+
 void session_spec_done(struct session_spec *s)
 {
+	free(s->runtime_dir);
+	s->runtime_dir = NULL;
 	mem_free_strings(s->env);
 	mem_free_strings(s->tools);
 	s->env = s->tools = NULL;
 }
 
 /* Values are bytes: what is no UTF-8 is written as {"base64":…}. */
+static void put_string(struct text *t, const char *s)
+{
+	size_t n = strlen(s);
+
+	if (utf8_is_valid(s, n)) {
+		json_bytes(t, s, n);
+		return;
+	}
+	json_open(t, '{');
+	json_key(t, "base64");
+	json_base64(t, s, n);
+	json_close(t, '}');
+}
+
 static void put_strings(struct text *t, const char *key, char *const *list)
 {
 	json_key(t, key);
 	json_open(t, '[');
-	for (; list && *list; list++) {
-		size_t n = strlen(*list);
-		if (utf8_is_valid(*list, n)) {
-			json_bytes(t, *list, n);
-			continue;
-		}
-		json_open(t, '{');
-		json_key(t, "base64");
-		json_base64(t, *list, n);
-		json_close(t, '}');
-	}
+	for (; list && *list; list++)
+		put_string(t, *list);
 	json_close(t, ']');
 }
 
@@ -70,9 +89,15 @@ int store_spec_write(int dir, const struct session_spec *s, struct fault *f)
 	json_put_string(&t, "name", s->name);
 	json_put_string(&t, "runtime", s->runtime);
 	json_put_string(&t, "runtime_resolved", s->runtime_resolved);
+	if (s->runtime_dir) {
+		json_key(&t, "runtime_dir");
+		put_string(&t, s->runtime_dir);
+		json_put_bool(&t, "foreign_ids", s->foreign_ids);
+	}
 	json_put_string(&t, "interpreter", s->interpreter);
 	json_put_string(&t, "skeleton", s->skeleton);
 	json_put_string(&t, "class", session_class_names[s->class]);
+	json_put_string(&t, "disk", session_disk_names[s->disk]);
 	put_limits(&t, s);
 	state_put_uint(&t, "lifetime_ms", s->lifetime_ms);
 	state_put_uint(&t, "idle_timeout_ms", s->idle_timeout_ms);
@@ -174,6 +199,10 @@ static int read_texts(const struct fmt_value *root, struct session_spec *s, stru
 		if (!state_text(fmt_get(root, texts[i].key), texts[i].buf, texts[i].room))
 			return state_damaged(f, file, texts[i].key);
 	/* These become paths. */
+	const struct fmt_value *dir = fmt_get(root, "runtime_dir");
+	if (dir && (!(s->runtime_dir = read_string(dir)) || strncmp(s->runtime_dir, "dir:/", 5) != 0))
+		return state_damaged(f, file, "runtime_dir");
+	s->foreign_ids = fmt_bool(fmt_get(root, "foreign_ids"), false);
 	if (!id_is_valid(s->id))
 		return state_damaged(f, file, "id");
 	if (s->name[0] && !id_is_valid(s->name))
@@ -195,7 +224,7 @@ static int read_numbers(const struct fmt_value *root, struct session_spec *s, st
 		{ "exec_timeout_ms", &s->exec_timeout_ms },
 		{ "output_keep_bytes", &s->output_keep_bytes },
 	};
-	unsigned class;
+	unsigned class, disk = DISK_PLAIN;
 
 	for (size_t i = 0; i < array_size(numbers); i++)
 		if (!state_uint(fmt_get(root, numbers[i].key), numbers[i].to))
@@ -203,6 +232,9 @@ static int read_numbers(const struct fmt_value *root, struct session_spec *s, st
 	if (!state_choice(fmt_get(root, "class"), session_class_names, &class))
 		return state_damaged(f, file, "class");
 	s->class = (enum session_class)class;
+	if (fmt_get(root, "disk") && !state_choice(fmt_get(root, "disk"), session_disk_names, &disk))
+		return state_damaged(f, file, "disk");
+	s->disk = (enum disk_kind)disk;
 	if (!state_time(fmt_get(root, "created_at"), &s->created_us))
 		return state_damaged(f, file, "created_at");
 	return 0;

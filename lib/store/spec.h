@@ -14,15 +14,23 @@ extern const char *const session_class_names[], *const session_state_names[];
 enum limit_kind { LIMIT_CPU, LIMIT_MEMORY, LIMIT_DISK, LIMIT_PIDS, LIMIT_NOFILE, LIMIT_KINDS };
 extern const char *const limit_names[]; /* "cpu" "memory" "disk" "pids" "nofile" */
 
+/* Where a session's files lie: in the home directory, in a file with a file system of its own, or
+ * in memory. The second and the third cannot grow over their size. */
+enum disk_kind { DISK_PLAIN, DISK_LOOP, DISK_TMPFS };
+extern const char *const session_disk_names[]; /* "plain" "loop" "tmpfs" */
+
 /* What was asked for: spec.json. Filled by cmd/ from options and YAML or JSON. */
 struct session_spec {
 	char id[ID_TEXT];
 	char name[ID_TEXT];          /* "" without a name */
 	char runtime[64];            /* as asked: "python:3" */
 	char runtime_resolved[64];   /* "python:3.11" */
-	char interpreter[256];       /* "/usr/bin/python3.11" */
+	char *runtime_dir;           /* "dir:/srv/image": a root file system of its own; NULL: none */
+	char interpreter[256];       /* "/usr/bin/python3.11"; "" with a runtime_dir */
 	char skeleton[ID_TEXT];      /* directory in layers/ */
 	enum session_class class;
+	bool foreign_ids;            /* some of its files have ids that do not exist inside */
+	enum disk_kind disk;
 	uint64_t limits[LIMIT_KINDS];   /* thousandths of a CPU, bytes, bytes, n, n; 0: none */
 	uint32_t require;               /* bit i: refuse where limit i is not enforced */
 	uint64_t lifetime_ms, idle_timeout_ms, dormant_after_ms, exec_timeout_ms; /* [ms] 0: none */
@@ -33,6 +41,12 @@ struct session_spec {
 };
 
 void session_spec_done(struct session_spec *s);
+
+/* What it is built on, as people know it: "python:3.11", "dir:/srv/image". */
+const char *session_spec_runtime(const struct session_spec *s);
+
+/* The directory of runtime_dir, or NULL. */
+const char *session_spec_base(const struct session_spec *s);
 
 /* One kept interpreter as it was last known. */
 struct context_state {

@@ -46,6 +46,10 @@ void store_close(struct store *st);
  * LIMIT no room, or too much in /etc; SYSTEM. */
 int store_skeleton(struct store *st, char ret[ID_TEXT], struct fault *f);
 
+/* The same for a root file system of its own: only what has to be there and what has to cover what
+ * may be there; nothing of the host. Faults: as of store_skeleton. */
+int store_skeleton_bare(struct store *st, char ret[ID_TEXT], struct fault *f);
+
 /* Opens layers/NAME. Faults: NOT_FOUND; SYSTEM. */
 int store_skeleton_open(struct store *st, const char *name, int *ret_fd, struct fault *f);
 
