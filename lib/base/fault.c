@@ -14,6 +14,14 @@ static const struct {
 #undef X
 };
 
+/* What is put into a text may come from anywhere: it stays one line, and moves no cursor. */
+static void make_one_line(char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			*s = '?';
+}
+
 int fault_set_at(struct fault *f, enum fault_kind kind, int sysno, const char *file, int line,
 	const char *format, ...)
 {
@@ -27,6 +35,7 @@ int fault_set_at(struct fault *f, enum fault_kind kind, int sysno, const char *f
 	va_end(ap);
 	if (sysno && n >= 0 && (size_t)n < sizeof text)
 		snprintf(text + n, sizeof text - (size_t)n, ": %s", strerror(sysno));
+	make_one_line(text);
 	*f = (struct fault){ .kind = kind, .sysno = sysno, .file = file, .line = line };
 	memcpy(f->text, text, sizeof text);
 	return -(int)kind;
@@ -40,6 +49,7 @@ int fault_wrap(struct fault *f, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(head, sizeof f->text, format, ap);
 	va_end(ap);
+	make_one_line(head);
 	strcat(head, ": ");
 
 	size_t room = sizeof f->text - 1, n_tail = strlen(f->text), n_head = strlen(head);

@@ -29,7 +29,8 @@ struct fault {
 	char text[256];   /* one line for people, no newline */
 };
 
-/* Fills f and returns -kind. With sysno, the text of the errno is appended. */
+/* Fills f and returns -kind. With sysno, the text of the errno is appended. Control characters
+ * become '?': arguments may come from anywhere. */
 #define fault_set(f, kind, sysno, ...) fault_set_at(f, kind, sysno, __FILE__, __LINE__, __VA_ARGS__)
 int fault_set_at(struct fault *f, enum fault_kind kind, int sysno, const char *file, int line,
 	const char *format, ...) __attribute__((format(printf, 6, 7), nonnull(1), cold));

@@ -142,13 +142,8 @@ static __attribute__((format(printf, 5, 0))) int fail_at(const struct fmt_doc *d
 	char text[sizeof f->text];
 
 	vsnprintf(text, sizeof text, format, ap);
-	int r = fault_set(f, FAULT_FORMAT, 0, "%.100s:%" PRIu32 ":%" PRIu32 ": %s", doc->name, line,
+	return fault_set(f, FAULT_FORMAT, 0, "%.100s:%" PRIu32 ":%" PRIu32 ": %s", doc->name, line,
 		column, text);
-	/* Keys and values come from outside: the message must stay one line. */
-	for (char *p = f->text; *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = '?';
-	return r;
 }
 
 int doc_fail(const struct fmt_doc *doc, uint32_t line, uint32_t column, struct fault *f,

@@ -52,6 +52,18 @@ static void wrap_cuts_the_context_not_the_cause(void **state)
 	assert_int_equal(strlen(f.text), sizeof f.text - 1);
 }
 
+/* Arguments come from people and from inside. */
+static void an_argument_with_a_newline_makes_no_second_line(void **state)
+{
+	struct fault f;
+
+	(void)state;
+	fault_set(&f, FAULT_USAGE, 0, "'%s' is not a number", "5\nsbx: all is well\033[2K\x7f");
+	assert_string_equal(f.text, "'5?sbx: all is well?[2K?' is not a number");
+	fault_wrap(&f, "line %s", "\r\n\xc3\xa9");
+	assert_string_equal(f.text, "line ??\xc3\xa9: '5?sbx: all is well?[2K?' is not a number");
+}
+
 static void import_trusts_nothing(void **state)
 {
 	struct fault f = { .kind = FAULT_LIMIT, .file = (const char *)1, .line = 7 };
@@ -91,6 +103,7 @@ int main(void)
 		cmocka_unit_test(set_says_kind_place_and_cause),
 		cmocka_unit_test(set_may_use_its_own_text),
 		cmocka_unit_test(wrap_cuts_the_context_not_the_cause),
+		cmocka_unit_test(an_argument_with_a_newline_makes_no_second_line),
 		cmocka_unit_test(import_trusts_nothing),
 		cmocka_unit_test(codes_and_names_are_unique),
 	};
