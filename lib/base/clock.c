@@ -68,12 +68,15 @@ static int64_t days(int64_t year, int64_t month, int64_t day)
 
 int64_t clock_parse(const char *s)
 {
+	char again[CLOCK_TEXT_MAX];
 	struct tm tm = { 0 };
-	int n = 0, us = 0;
+	int us = 0;
 
-	if (sscanf(s, "%4d-%2d-%2dT%2d:%2d:%2d.%6dZ%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
-		    &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &us, &n) != 7 || s[n])
+	if (sscanf(s, "%4d-%2d-%2dT%2d:%2d:%2d.%6dZ", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
+		    &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &us) != 7)
 		return -1;
-	return days(tm.tm_year, tm.tm_mon, tm.tm_mday) * 86400000000 +
+	int64_t wall_us = days(tm.tm_year, tm.tm_mon, tm.tm_mday) * 86400000000 +
 		((int64_t)tm.tm_hour * 3600 + tm.tm_min * 60 + tm.tm_sec) * 1000000 + us;
+	/* Blanks, signs, a 13th month: that is no time that was written here. */
+	return wall_us >= 0 && !strcmp(clock_format(wall_us, again), s) ? wall_us : -1;
 }

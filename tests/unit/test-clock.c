@@ -48,7 +48,10 @@ static void every_day_is_as_the_library_has_it(void **state)
 static void what_is_no_time_is_refused(void **state)
 {
 	static const char *const wrong[] = { "", "2026", "2026-11-29T19:15:12Z",
-		"2026-11-29T19:15:12.123456Zx", "2026-11-29 19:15:12.123456Z" };
+		"2026-11-29T19:15:12.123456Zx", "2026-11-29 19:15:12.123456Z",
+		"2026-13-29T19:15:12.123456Z", "2026-02-29T19:15:12.123456Z", "2026-11-29T25:15:12.123456Z",
+		"2026-11- 9T19:15:12.123456Z", "+026-11-29T19:15:12.123456Z", "2026-11-29T19:15:12.-23456Z",
+		"1969-12-31T23:59:59.000000Z" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
