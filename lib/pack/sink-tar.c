@@ -14,6 +14,7 @@ struct tar_sink {
 	struct archive *a;
 	struct archive_entry *e;
 	char *prefix;
+	bool is_ended;
 };
 
 static int fail(struct tar_sink *s, struct fault *f)
@@ -63,6 +64,7 @@ static int tar_end(struct pack_sink *k, struct fault *f)
 {
 	struct tar_sink *s = (struct tar_sink *)k;
 
+	s->is_ended = true;
 	return s->la->write_close(s->a) < ARCHIVE_WARN ? fail(s, f) : 0;
 }
 
@@ -71,6 +73,9 @@ static void tar_free(struct pack_sink *k)
 	struct tar_sink *s = (struct tar_sink *)k;
 
 	s->la->entry_free(s->e);
+	/* Else it would write the rest of a file that was cut off: as many zeros as it announced. */
+	if (s->a && !s->is_ended)
+		s->la->write_fail(s->a);
 	s->la->write_free(s->a);
 	free(s->prefix);
 	free(s);

@@ -558,6 +558,26 @@ static void test_tar(void **state)
 	assert_int_equal(run("cmp in/d/big out/o2/d/big"), 0);
 }
 
+/* A sparse file inside announces any size; a copy of it that is stopped must not be made up with
+ * zeros, which takes as long as the size is large. */
+static void test_cut_tar_is_not_filled_up(void **state)
+{
+	enum { ANNOUNCED = 64 * 1024 * 1024 };
+	auto_text struct text t = { 0 };
+	struct pack_sink *k;
+	struct stat st;
+	struct fault f;
+	auto_fd int fd = memfd_create("tar", MFD_CLOEXEC);
+
+	(void)state;
+	stream_put_entry(&t, &(struct stream_entry){ STREAM_FILE, 0644, ANNOUNCED, 0, ".", "" });
+	stream_put_data(&t, "begin", 5);
+	assert_int_equal(pack_sink_tar(fd, "top", &k, &f), 0);
+	assert_int_equal(feed(k, t.data, t.n, t.n, NULL, &f), -FAULT_FORMAT);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_true(st.st_size < ANNOUNCED / 64);
+}
+
 static void test_hostile_tar(void **state)
 {
 	auto_text struct text t = { 0 };
@@ -599,6 +619,7 @@ int main(void)
 		in_place(test_through_a_link), in_place(test_failures_name_the_path),
 		in_place(test_lies), in_place(test_cut_anywhere),
 		in_place(test_turned_bytes), in_place(test_names_of_sinks), in_place(test_tar),
+		in_place(test_cut_tar_is_not_filled_up),
 		in_place(test_hostile_tar),
 	};
 
