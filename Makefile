@@ -24,6 +24,11 @@ bench: all
 	sh tests/setup.sh bench
 	sh tests/bench/bench.sh $(BUILD)
 
+# Looks for inputs that break a reader of bytes, for FUZZ_SECONDS each.
+fuzz:
+	sh tests/setup.sh check
+	sh tests/fuzz/run.sh
+
 install: all
 	meson configure $(BUILD) -Dprefix=$(PREFIX)
 	ninja -C $(BUILD) install
@@ -33,6 +38,6 @@ regen: all
 	ninja -C $(BUILD) regen
 
 clean:
-	rm -rf $(BUILD) build-asan
+	rm -rf $(BUILD) build-asan build-fuzz
 
-.PHONY: all demo check bench install regen clean
+.PHONY: all demo check bench fuzz install regen clean

@@ -364,10 +364,11 @@ static int open_stop(void)
 
 int files_put(char *const *argv)
 {
-	static struct put p = { .parent = -1, .top = -1, .file = -1, .file_dir = -1 };
+	static struct put p;
 	struct files_out out = { 0 };
 	struct fault f;
 
+	p = (struct put){ .parent = -1, .top = -1, .file = -1, .file_dir = -1 };
 	p.stop = open_stop();
 	/* A file over its limit is a failed write, after which what is half goes, and not the end. */
 	signal(SIGXFSZ, SIG_IGN);
