@@ -401,7 +401,7 @@ static int open_pipes(struct context *c, int inside[5])
 static int launch(struct context *c, const char *interpreter, int inside[5], struct fault *f)
 {
 	struct super *s = c->s;
-	const char *program, *driver = context_driver(context_state(c)->language, &program);
+	const char *program = NULL, *driver = context_driver(context_state(c)->language, &program);
 	char *argv[] = { (char *)(s->session->spec.runtime_dir ? program : interpreter), (char *)driver, NULL };
 	char **env = environ_make(&s->session->spec, NULL, false);
 	struct jail_command command = {
