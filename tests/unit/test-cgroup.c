@@ -1,6 +1,5 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,7 +13,9 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "sys/cgroup-inner.h"
+#include "temp-dir.h"
 
 /* --- where ---------------------------------------------------------------------------- */
 
@@ -94,8 +95,9 @@ static void test_below_mount(void **state)
 /* --- a tree of our own ------------------------------------------------------------------ */
 
 struct fake {
-	char top[64];
-	char proc[80];
+	struct temp_dir *dir;
+	const char *top;
+	char proc[PATH_MAX + 8];
 	struct cgroup_host host;
 };
 
@@ -148,18 +150,22 @@ static int fake_make_dir(const char *path)
 	return 0;
 }
 
-static void fake_new(struct fake *k)
+static int fake_new(void **state)
 {
+	struct fake *k = mem_new(struct fake);
 	auto_free char *self = NULL;
 
-	strcpy(k->top, "/tmp/test-cgroup-XXXXXX");
-	assert_non_null(mkdtemp(k->top));
+	if (temp_dir_setup((void **)&k->dir) < 0)
+		return -1;
+	*state = k;
+	k->top = k->dir->path;
 	snprintf(k->proc, sizeof k->proc, "%s/proc", k->top);
 	assert_int_equal(mkdir(k->proc, 0755), 0);
 	assert_true(asprintf(&self, "%s/self", k->proc) > 0);
 	assert_int_equal(mkdir(self, 0755), 0);
 	k->host = (struct cgroup_host){ k->proc, fake_make_dir };
 	fake_sysno = 0;
+	return 0;
 }
 
 static void fake_text(struct fake *k, const char *self, const char *mounts)
@@ -178,7 +184,7 @@ static void fake_text(struct fake *k, const char *self, const char *mounts)
 
 static const char *fake_dir(struct fake *k, const char *name)
 {
-	static char path[200];
+	static char path[PATH_MAX + 64];
 
 	snprintf(path, sizeof path, "%s/%s", k->top, name);
 	if (mkdir(path, 0755) < 0)
@@ -212,53 +218,51 @@ static void enter(struct cgroup *cg, uint32_t child)
 	}
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+static int fake_done(void **state)
 {
-	(void)st, (void)type, (void)ftw;
-	return remove(path);
+	struct fake *k = *state;
+	int r = temp_dir_teardown((void **)&k->dir);
+
+	free(k);
+	return r;
 }
 
-static void fake_done(struct fake *k)
-{
-	nftw(k->top, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
+#define in_fake(t) cmocka_unit_test_setup_teardown(t, fake_new, fake_done)
 
 static const struct cgroup_limits limits = { .cpu_milli = 1500, .memory_bytes = 64 * MIB,
 	.pids = 32 };
 
 static void test_fake_v1(void **state)
 {
-	struct fake k;
+	struct fake *k = *state;
 	struct fault f;
 	struct cgroup *cg = NULL;
 	char paths[2048];
 
-	(void)state;
-	fake_new(&k);
-	fake_text(&k, "3:memory:/own\n2:pids:/\n1:cpu,cpuacct:/\n",
+	fake_text(k, "3:memory:/own\n2:pids:/\n1:cpu,cpuacct:/\n",
 		"1 2 0:1 / @/mem rw - cgroup c rw,memory\n1 2 0:1 / @/pids rw - cgroup c rw,pids\n"
 		"1 2 0:1 / @/cpu rw - cgroup c rw,cpu,cpuacct\n");
-	fake_dir(&k, "mem"), fake_dir(&k, "mem/own"), fake_dir(&k, "pids"), fake_dir(&k, "cpu");
-	assert_int_equal(cgroup_make_on(&k.host, "a1", &limits, &cg, &f), 0);
+	fake_dir(k, "mem"), fake_dir(k, "mem/own"), fake_dir(k, "pids"), fake_dir(k, "cpu");
+	assert_int_equal(cgroup_make_on(&k->host, "a1", &limits, &cg, &f), 0);
 	for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
 		assert_string_equal(cgroup_enforced(cg, c), "cgroup-v1");
 		assert_string_equal(cgroup_why(cg, c), "");
 	}
-	expect_file(fake_dir(&k, "mem/own/sbx-a1"), "memory.limit_in_bytes", "67108864");
-	expect_file(fake_dir(&k, "mem/own/sbx-a1"), "memory.memsw.limit_in_bytes", "67108864");
-	expect_file(fake_dir(&k, "pids/sbx-a1"), "pids.max", "32");
-	expect_file(fake_dir(&k, "cpu/sbx-a1"), "cpu.cfs_quota_us", "150000");
-	expect_file(fake_dir(&k, "cpu/sbx-a1"), "cpu.cfs_period_us", "100000");
+	expect_file(fake_dir(k, "mem/own/sbx-a1"), "memory.limit_in_bytes", "67108864");
+	expect_file(fake_dir(k, "mem/own/sbx-a1"), "memory.memsw.limit_in_bytes", "67108864");
+	expect_file(fake_dir(k, "pids/sbx-a1"), "pids.max", "32");
+	expect_file(fake_dir(k, "cpu/sbx-a1"), "cpu.cfs_quota_us", "150000");
+	expect_file(fake_dir(k, "cpu/sbx-a1"), "cpu.cfs_period_us", "100000");
 	enter(cg, 0);
-	expect_file(fake_dir(&k, "pids/sbx-a1"), "tasks", "0");
-	expect_file(fake_dir(&k, "mem/own/sbx-a1"), "tasks", "0");
+	expect_file(fake_dir(k, "pids/sbx-a1"), "tasks", "0");
+	expect_file(fake_dir(k, "mem/own/sbx-a1"), "tasks", "0");
 	enter(cg, 3);
-	expect_file(fake_dir(&k, "mem/own/sbx-a1/e3"), "tasks", "0");
+	expect_file(fake_dir(k, "mem/own/sbx-a1/e3"), "tasks", "0");
 
 	/* OOM kills: v1 counts in the victim's group alone. */
-	put_file(fake_dir(&k, "mem/own/sbx-a1/e3"), "memory.oom_control", "under_oom 0\noom_kill 2\n");
-	put_file(fake_dir(&k, "mem/own/sbx-a1/e3"), "memory.usage_in_bytes", "4096\n");
-	put_file(fake_dir(&k, "mem/own/sbx-a1/e3"), "memory.max_usage_in_bytes", "8192\n");
+	put_file(fake_dir(k, "mem/own/sbx-a1/e3"), "memory.oom_control", "under_oom 0\noom_kill 2\n");
+	put_file(fake_dir(k, "mem/own/sbx-a1/e3"), "memory.usage_in_bytes", "4096\n");
+	put_file(fake_dir(k, "mem/own/sbx-a1/e3"), "memory.max_usage_in_bytes", "8192\n");
 	struct cgroup_usage u;
 	cgroup_child_read(cg, 3, &u);
 	assert_true(u.has_memory);
@@ -279,51 +283,48 @@ static void test_fake_v1(void **state)
 	assert_int_equal(paths[strlen(paths) - 1], '\n');
 	assert_true(strlen(paths) < full);
 	assert_null(cgroup_remove(cg));
-	fake_done(&k);
 }
 
 static void test_fake_v2(void **state)
 {
-	struct fake k;
+	struct fake *k = *state;
 	struct fault f;
 	struct cgroup *cg = NULL;
 	struct cgroup_usage u;
 
-	(void)state;
-	fake_new(&k);
-	fake_text(&k, "0::/app.slice/run.scope\n", "1 2 0:1 / @/cg rw - cgroup2 c rw\n");
-	fake_dir(&k, "cg");
-	put_file(fake_dir(&k, "cg/app.slice"), "cgroup.controllers", "memory pids\n");
-	put_file(fake_dir(&k, "cg/app.slice"), "cgroup.subtree_control", "memory pids\n");
-	put_file(fake_dir(&k, "cg/app.slice"), "cgroup.procs", "");
-	put_file(fake_dir(&k, "cg/app.slice"), "gives", "memory pids\n");
+	fake_text(k, "0::/app.slice/run.scope\n", "1 2 0:1 / @/cg rw - cgroup2 c rw\n");
+	fake_dir(k, "cg");
+	put_file(fake_dir(k, "cg/app.slice"), "cgroup.controllers", "memory pids\n");
+	put_file(fake_dir(k, "cg/app.slice"), "cgroup.subtree_control", "memory pids\n");
+	put_file(fake_dir(k, "cg/app.slice"), "cgroup.procs", "");
+	put_file(fake_dir(k, "cg/app.slice"), "gives", "memory pids\n");
 	/* The own group has processes: the kernel refuses to hand anything down. A directory
 	 * in the file's place refuses to be written. */
-	put_file(fake_dir(&k, "cg/app.slice/run.scope"), "cgroup.controllers", "memory pids\n");
-	put_file(fake_dir(&k, "cg/app.slice/run.scope"), "cgroup.procs", "");
-	fake_dir(&k, "cg/app.slice/run.scope/cgroup.subtree_control");
-	assert_int_equal(cgroup_make_on(&k.host, "b", &limits, &cg, &f), 0);
+	put_file(fake_dir(k, "cg/app.slice/run.scope"), "cgroup.controllers", "memory pids\n");
+	put_file(fake_dir(k, "cg/app.slice/run.scope"), "cgroup.procs", "");
+	fake_dir(k, "cg/app.slice/run.scope/cgroup.subtree_control");
+	assert_int_equal(cgroup_make_on(&k->host, "b", &limits, &cg, &f), 0);
 	assert_string_equal(cgroup_enforced(cg, CGROUP_MEMORY), "cgroup-v2");
 	assert_string_equal(cgroup_enforced(cg, CGROUP_PIDS), "cgroup-v2");
 	assert_string_equal(cgroup_enforced(cg, CGROUP_CPU), "none");
 	assert_string_not_equal(cgroup_why(cg, CGROUP_CPU), "");
-	expect_file(fake_dir(&k, "cg/app.slice/sbx-b"), "memory.max", "67108864");
-	expect_file(fake_dir(&k, "cg/app.slice/sbx-b"), "memory.swap.max", "0");
-	expect_file(fake_dir(&k, "cg/app.slice/sbx-b"), "memory.oom.group", "0");
-	expect_file(fake_dir(&k, "cg/app.slice/sbx-b"), "pids.max", "32");
-	expect_file(fake_dir(&k, "cg/app.slice/sbx-b"), "cpu.max", "");
-	expect_file(fake_dir(&k, "cg/app.slice/sbx-b"), "cgroup.subtree_control", "+memory");
+	expect_file(fake_dir(k, "cg/app.slice/sbx-b"), "memory.max", "67108864");
+	expect_file(fake_dir(k, "cg/app.slice/sbx-b"), "memory.swap.max", "0");
+	expect_file(fake_dir(k, "cg/app.slice/sbx-b"), "memory.oom.group", "0");
+	expect_file(fake_dir(k, "cg/app.slice/sbx-b"), "pids.max", "32");
+	expect_file(fake_dir(k, "cg/app.slice/sbx-b"), "cpu.max", "");
+	expect_file(fake_dir(k, "cg/app.slice/sbx-b"), "cgroup.subtree_control", "+memory");
 	enter(cg, 0);
-	expect_file(fake_dir(&k, "cg/app.slice/sbx-b"), "cgroup.procs", "");
-	expect_file(fake_dir(&k, "cg/app.slice/sbx-b/base"), "cgroup.procs", "0");
+	expect_file(fake_dir(k, "cg/app.slice/sbx-b"), "cgroup.procs", "");
+	expect_file(fake_dir(k, "cg/app.slice/sbx-b/base"), "cgroup.procs", "0");
 	enter(cg, 1);
-	expect_file(fake_dir(&k, "cg/app.slice/sbx-b/e1"), "cgroup.procs", "0");
+	expect_file(fake_dir(k, "cg/app.slice/sbx-b/e1"), "cgroup.procs", "0");
 
-	put_file(fake_dir(&k, "cg/app.slice/sbx-b"), "memory.current", "12288\n");
-	put_file(fake_dir(&k, "cg/app.slice/sbx-b"), "memory.events", "low 0\noom 3\noom_kill 1\n");
-	put_file(fake_dir(&k, "cg/app.slice/sbx-b"), "pids.current", "7\n");
-	put_file(fake_dir(&k, "cg/app.slice/sbx-b"), "pids.events", "max 5\n");
-	put_file(fake_dir(&k, "cg/app.slice/sbx-b"), "cpu.stat", "usage_usec 1234\nuser_usec 1\n");
+	put_file(fake_dir(k, "cg/app.slice/sbx-b"), "memory.current", "12288\n");
+	put_file(fake_dir(k, "cg/app.slice/sbx-b"), "memory.events", "low 0\noom 3\noom_kill 1\n");
+	put_file(fake_dir(k, "cg/app.slice/sbx-b"), "pids.current", "7\n");
+	put_file(fake_dir(k, "cg/app.slice/sbx-b"), "pids.events", "max 5\n");
+	put_file(fake_dir(k, "cg/app.slice/sbx-b"), "cpu.stat", "usage_usec 1234\nuser_usec 1\n");
 	cgroup_read(cg, &u);
 	assert_true(u.has_memory && u.has_pids && u.has_cpu);
 	assert_int_equal(u.memory_bytes, 12288);
@@ -332,45 +333,39 @@ static void test_fake_v2(void **state)
 	assert_int_equal(u.pids_denied, 5);
 	assert_int_equal(u.cpu_us, 1234);
 	assert_null(cgroup_remove(cg));
-	fake_done(&k);
 }
 
 static void test_fake_v2_cpu(void **state)
 {
-	struct fake k;
+	struct fake *k = *state;
 	struct fault f;
 	struct cgroup *cg = NULL;
 	struct cgroup_limits small = { .cpu_milli = 5 };
 
-	(void)state;
-	fake_new(&k);
-	fake_text(&k, "0::/\n", "1 2 0:1 / @/cg rw - cgroup2 c rw\n");
-	put_file(fake_dir(&k, "cg"), "cgroup.controllers", "cpuset cpu io memory hugetlb pids\n");
-	put_file(fake_dir(&k, "cg"), "cgroup.subtree_control", "");
-	put_file(fake_dir(&k, "cg"), "cgroup.procs", "");
-	put_file(fake_dir(&k, "cg"), "gives", "cpu memory pids\n");
-	assert_int_equal(cgroup_make_on(&k.host, "c", &small, &cg, &f), 0);
+	fake_text(k, "0::/\n", "1 2 0:1 / @/cg rw - cgroup2 c rw\n");
+	put_file(fake_dir(k, "cg"), "cgroup.controllers", "cpuset cpu io memory hugetlb pids\n");
+	put_file(fake_dir(k, "cg"), "cgroup.subtree_control", "");
+	put_file(fake_dir(k, "cg"), "cgroup.procs", "");
+	put_file(fake_dir(k, "cg"), "gives", "cpu memory pids\n");
+	assert_int_equal(cgroup_make_on(&k->host, "c", &small, &cg, &f), 0);
 	assert_string_equal(cgroup_enforced(cg, CGROUP_CPU), "cgroup-v2");
-	expect_file(fake_dir(&k, "cg/sbx-c"), "cpu.max", "5000 1000000\n");
+	expect_file(fake_dir(k, "cg/sbx-c"), "cpu.max", "5000 1000000\n");
 	/* Not asked for: accounted, never called enforced. */
 	assert_string_equal(cgroup_enforced(cg, CGROUP_MEMORY), "none");
 	assert_string_equal(cgroup_why(cg, CGROUP_MEMORY), "no limit was asked for");
 	assert_null(cgroup_remove(cg));
-	fake_done(&k);
 }
 
 static void test_none(void **state)
 {
-	struct fake k;
+	struct fake *k = *state;
 	struct fault f;
 	struct cgroup *cg = NULL;
 	struct cgroup_usage u;
 	char paths[64];
 
-	(void)state;
-	fake_new(&k);
-	fake_text(&k, "", "");
-	assert_int_equal(cgroup_make_on(&k.host, "d", &limits, &cg, &f), 0);
+	fake_text(k, "", "");
+	assert_int_equal(cgroup_make_on(&k->host, "d", &limits, &cg, &f), 0);
 	for (int c = 0; c < CGROUP_CONTROLLERS; c++) {
 		assert_string_equal(cgroup_enforced(cg, c), "none");
 		assert_non_null(strstr(cgroup_why(cg, c), "does not have it"));
@@ -385,21 +380,20 @@ static void test_none(void **state)
 	assert_string_equal(paths, "");
 	cgroup_remove(cg);
 
-	fake_text(&k, "3:memory:/\n0::/\n",
+	fake_text(k, "3:memory:/\n0::/\n",
 		"1 2 0:1 / @/mem rw - cgroup c rw,memory\n1 2 0:1 / @/cg rw - cgroup2 c rw\n");
-	fake_dir(&k, "mem");
-	put_file(fake_dir(&k, "cg"), "cgroup.procs", "");
+	fake_dir(k, "mem");
+	put_file(fake_dir(k, "cg"), "cgroup.procs", "");
 	fake_sysno = EROFS;
-	assert_int_equal(cgroup_make_on(&k.host, "d", &limits, &cg, &f), 0);
+	assert_int_equal(cgroup_make_on(&k->host, "d", &limits, &cg, &f), 0);
 	assert_non_null(strstr(cgroup_why(cg, CGROUP_MEMORY), "read-only"));
 	assert_non_null(strstr(cgroup_why(cg, CGROUP_PIDS), "read-only"));
 	cgroup_remove(cg);
 	fake_sysno = EACCES;
-	assert_int_equal(cgroup_make_on(&k.host, "d", &limits, &cg, &f), 0);
+	assert_int_equal(cgroup_make_on(&k->host, "d", &limits, &cg, &f), 0);
 	assert_non_null(strstr(cgroup_why(cg, CGROUP_MEMORY), "not delegated"));
 	cgroup_remove(cg);
-	assert_int_equal(cgroup_make_on(&k.host, "../d", &limits, &cg, &f), -FAULT_BUG);
-	fake_done(&k);
+	assert_int_equal(cgroup_make_on(&k->host, "../d", &limits, &cg, &f), -FAULT_BUG);
 }
 
 /* --- this machine ------------------------------------------------------------------------ */
@@ -642,10 +636,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_where),
 		cmocka_unit_test(test_below_mount),
-		cmocka_unit_test(test_fake_v1),
-		cmocka_unit_test(test_fake_v2),
-		cmocka_unit_test(test_fake_v2_cpu),
-		cmocka_unit_test(test_none),
+		in_fake(test_fake_v1),
+		in_fake(test_fake_v2),
+		in_fake(test_fake_v2_cpu),
+		in_fake(test_none),
 		cmocka_unit_test(test_remove_paths_refuses),
 		cmocka_unit_test(test_real_oom),
 		cmocka_unit_test(test_real_pids),

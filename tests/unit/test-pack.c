@@ -16,10 +16,11 @@
 #include "base/limits.h"
 #include "base/stream.h"
 #include "pack/pack.h"
+#include "temp-dir.h"
 
 /* --- a place: in/ is the source, out/ the target, canary lies beside -------------------------- */
 
-static char top[64];
+static const char *top;
 static int at, out;
 
 static void put(const char *path, const char *text, mode_t mode)
@@ -62,12 +63,12 @@ static int run(const char *command)
 
 static int place_new(void **state)
 {
-	(void)state;
 	umask(022);
-	strcpy(top, "/tmp/test-pack-XXXXXX");
-	if (!mkdtemp(top))
+	if (temp_dir_setup(state) < 0)
 		return -1;
-	at = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct temp_dir *t = *state;
+	at = t->fd;
+	top = t->path;
 	if (mkdirat(at, "out", 0755) < 0 || mkdirat(at, "in", 0755) < 0)
 		return -1;
 	out = openat(at, "out", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -77,14 +78,15 @@ static int place_new(void **state)
 
 static int place_done(void **state)
 {
-	(void)state;
-	expect("canary", "alive");
 	/* Nothing but in, out and what the tests made themselves. */
-	assert_int_equal(run("test -z \"$(find . -name '.sbx-cp*')\""), 0);
+	bool is_alive = run("test \"$(cat canary)\" = alive") == 0;
+	bool is_clean = run("test -z \"$(find . -name '.sbx-cp*')\"") == 0;
+
 	close(out);
-	close(at);
-	auto_free char *line = NULL;
-	return asprintf(&line, "chmod -R u+rwx %s; rm -rf %s", top, top) < 0 ? -1 : system(line);
+	int r = temp_dir_teardown(state);
+	assert_true(is_alive);
+	assert_true(is_clean);
+	return r;
 }
 
 /* Feeds a sink in pieces of n bytes; what pack_sink_end says. */

@@ -17,28 +17,16 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "session/watch.h"
+#include "temp-dir.h"
 
-static char top[64];
 static int up;
 
 static int place_new(void **state)
 {
-	(void)state;
-	strcpy(top, "/tmp/test-watch-XXXXXX");
-	if (!mkdtemp(top))
+	if (temp_dir_setup(state) < 0)
 		return -1;
-	up = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return up < 0 ? -1 : 0;
-}
-
-static int place_done(void **state)
-{
-	char command[100];
-
-	(void)state;
-	close(up);
-	snprintf(command, sizeof command, "rm -rf %s", top);
-	return system(command);
+	up = ((struct temp_dir *)*state)->fd;
+	return 0;
 }
 
 static int write_file(const char *name, size_t mib)
@@ -335,7 +323,7 @@ static void test_shm(void **state)
 	assert_false(watch_shm_is_empty(up));
 }
 
-#define in_place(t) cmocka_unit_test_setup_teardown(t, place_new, place_done)
+#define in_place(t) cmocka_unit_test_setup_teardown(t, place_new, temp_dir_teardown)
 
 int main(void)
 {
