@@ -30,8 +30,9 @@ static uint64_t follow(int dir, uint64_t since)
 	return last;
 }
 
-/* What is written into it is there, whatever was there before. */
-static void append(int dir)
+/* What is written into it is there, whatever was there before; but where numbers fall, which no
+ * writer makes them do, a new one may be none for those who follow. */
+static void append(int dir, uint64_t last)
 {
 	struct journal j = { 0 };
 	struct fault f;
@@ -44,7 +45,9 @@ static void append(int dir)
 	uint64_t before = j.seq;
 	json_put_string(event_begin(&j, EVENT_LOG, "sess_a", NULL), "message", "here");
 	fuzz_check(event_end(&j, &f) == 0);
-	fuzz_check(j.seq == before + 1 && follow(dir, before) == j.seq);
+	fuzz_check(j.seq == before + 1);
+	if (last <= before)
+		fuzz_check(follow(dir, before) == j.seq);
 	journal_close(&j);
 }
 
@@ -62,9 +65,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 		uint8_t step = fuzz_take_u8(&z);
 		first = step == UINT8_MAX ? fuzz_take_u64(&z) : first + step;
 	}
-	follow(dir, 0);
 	follow(dir, first);
-	append(dir);
+	append(dir, follow(dir, 0));
 	segment_name(1, names[0]); /* of an empty one */
 	for (int i = 0; i < n_names || !i; i++)
 		unlinkat(dir, names[i], 0);
