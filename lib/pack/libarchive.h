@@ -16,7 +16,7 @@
 #define LIBARCHIVE_EACH(X) \
 	X(error_string) \
 	X(write_new) X(write_set_format_pax_restricted) X(write_add_filter_none) \
-	X(write_open_fd) X(write_header) X(write_data) X(write_close) X(write_fail) X(write_free) \
+	X(write_open) X(write_header) X(write_data) X(write_close) X(write_free) X(set_error) \
 	X(read_new) X(read_support_format_tar) X(read_support_filter_gzip) \
 	X(read_support_filter_zstd) X(read_open_fd) X(read_next_header) X(read_data) X(read_free) \
 	X(entry_new) X(entry_clear) X(entry_free) X(entry_set_pathname) X(entry_set_size) \

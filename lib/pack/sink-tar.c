@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,7 +15,9 @@ struct tar_sink {
 	struct archive *a;
 	struct archive_entry *e;
 	char *prefix;
+	int fd;
 	bool is_ended;
+	bool is_cut; /* nothing more is written */
 };
 
 static int fail(struct tar_sink *s, struct fault *f)
@@ -22,6 +25,21 @@ static int fail(struct tar_sink *s, struct fault *f)
 	const char *why = s->la->error_string(s->a);
 
 	return fault_set(f, FAULT_SYSTEM, 0, "write tar: %s", why ? why : "out of memory");
+}
+
+static la_ssize_t write_some(struct archive *a, void *owner, const void *p, size_t n)
+{
+	const struct tar_sink *s = owner;
+	ssize_t r = -1;
+
+	errno = ECANCELED;
+	if (!s->is_cut)
+		do
+			r = write(s->fd, p, n);
+		while (r < 0 && errno == EINTR);
+	if (r < 0)
+		s->la->set_error(a, errno, "Write error");
+	return r;
 }
 
 static int tar_entry(struct pack_sink *k, const struct stream_entry *e, struct fault *f)
@@ -74,8 +92,7 @@ static void tar_free(struct pack_sink *k)
 
 	s->la->entry_free(s->e);
 	/* Else it would write the rest of a file that was cut off: as many zeros as it announced. */
-	if (s->a && !s->is_ended)
-		s->la->write_fail(s->a);
+	s->is_cut = !s->is_ended;
 	s->la->write_free(s->a);
 	free(s->prefix);
 	free(s);
@@ -93,8 +110,10 @@ int pack_sink_tar(int fd, const char *prefix, struct pack_sink **ret, struct fau
 	s->a = la->write_new();
 	s->e = la->entry_new();
 	s->prefix = mem_string(prefix);
+	s->fd = fd;
 	if (!s->a || !s->e || la->write_set_format_pax_restricted(s->a) < ARCHIVE_OK ||
-		la->write_add_filter_none(s->a) < ARCHIVE_OK || la->write_open_fd(s->a, fd) < ARCHIVE_OK) {
+		la->write_add_filter_none(s->a) < ARCHIVE_OK ||
+		la->write_open(s->a, s, NULL, write_some, NULL) < ARCHIVE_OK) {
 		int r = fail(s, f);
 		tar_free(&s->sink);
 		return r;
