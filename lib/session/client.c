@@ -22,13 +22,25 @@ bool session_is_gone(const struct fault *f)
 	return f->kind == FAULT_SYSTEM && f->sysno == ECONNABORTED;
 }
 
+/* It has hung up on us; what it said before is still there to be read. */
+static int hung_up(int conn, struct fault *f)
+{
+	auto_msg struct msg m = { 0 };
+
+	if (msg_receive(conn, MSG_TRUSTED, &m) <= 0 || m.type != WIRE_FAULT)
+		return gone(f);
+	struct frame r = { m.body, m.n };
+	*f = frame_get_fault(&r);
+	return -(int)f->kind;
+}
+
 static int post(int conn, enum wire_type type, const struct text *t, struct fault *f)
 {
 	if (t && t->n > LIMIT_REQUEST_BYTES)
 		return fault_set(f, FAULT_LIMIT, 0, "the request is longer than %llu MiB",
 			LIMIT_REQUEST_BYTES / MIB);
 	int r = msg_send(conn, type, t ? t->data : NULL, t ? t->n : 0, NULL, 0);
-	return r < 0 ? gone(f) : 0;
+	return r < 0 ? hung_up(conn, f) : 0;
 }
 
 int session_request_exec(int conn, const struct exec_request *r, struct fault *f)
