@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +13,23 @@
 #include "sys/kernel.h"
 #include "sys/pidfd.h"
 
+/* Where a filter forbids the call: as long as the descriptor knows a pid, it is this one. */
+static int kill_by_number(int fd, int signal)
+{
+	pid_t pid;
+	bool is_first;
+	int r = pidfd_check(fd, &pid, &is_first);
+
+	if (r < 0)
+		return r;
+	return kill(pid, signal) < 0 ? -errno : 0;
+}
+
 int pidfd_kill(int fd, int signal)
 {
-	return syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0) < 0 ? -errno : 0;
+	if (syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0) == 0)
+		return 0;
+	return errno == ENOSYS || errno == EPERM ? kill_by_number(fd, signal) : -errno;
 }
 
 /* "NSpid:\t812\t7\t1\n": outermost first. */
