@@ -128,8 +128,11 @@ int main(int argc, char **argv)
 {
 	/* Before anything is opened: a closed stdout must not become the store's descriptor. */
 	title_init(argc, argv);
-	if (fd_fill_standard() < 0)
+	int r = fd_fill_standard();
+	if (r < 0) {
+		fprintf(stderr, SBX_PROGRAM ": open /dev/null: %s\n", strerror(-r));
 		return fault_exit_code(FAULT_SYSTEM);
+	}
 	int code = dispatch(argc ? argv + 1 : argv);
 	/* What nobody got was not said. */
 	bool whole = fflush(stdout) == 0 && !ferror(stdout);

@@ -11,7 +11,9 @@
 
 enum fault_kind store_kind(int sysno)
 {
-	return sysno == ENOSPC || sysno == EDQUOT ? FAULT_LIMIT : FAULT_SYSTEM;
+	if (sysno == ENOSPC || sysno == EDQUOT)
+		return FAULT_LIMIT;
+	return sysno == EROFS || sysno == EACCES || sysno == EPERM ? FAULT_DENIED : FAULT_SYSTEM;
 }
 
 int store_make_dir(int dir, const char *name, mode_t mode, int *ret_fd, struct fault *f)

@@ -134,11 +134,11 @@ static bool has_block(void)
 }
 
 /* Which map the jails of this caller can have: it takes the capabilities to write a map of
- * a block, to idmap a mount and to give files away; uid 0 alone takes none of them along. */
+ * a block and to give files away; uid 0 alone takes none of them along. */
 static uint32_t find_id_base(void)
 {
-	uint64_t wanted = 1ull << CAP_SETUID | 1ull << CAP_SETGID | 1ull << CAP_SYS_ADMIN |
-		1ull << CAP_CHOWN | 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_FOWNER;
+	uint64_t wanted = 1ull << CAP_SETUID | 1ull << CAP_SETGID | 1ull << CAP_CHOWN |
+		1ull << CAP_DAC_OVERRIDE | 1ull << CAP_FOWNER;
 
 	return geteuid() == 0 && has_caps(wanted) && has_block() ? ID_BASE : 0;
 }
@@ -169,7 +169,8 @@ static int make_home(struct store *st, struct fault *f)
 
 	for (size_t i = 0; i < array_size(parts); i++)
 		if (mkdirat(st->dir, parts[i], 0700) < 0 && errno != EEXIST)
-			return fault_set(f, store_kind(errno), errno, "make %s/%s", st->path, parts[i]);
+			return fault_set(f, store_kind(errno), errno,
+				"make %s/%s (SBX_HOME names another directory)", st->path, parts[i]);
 	return file_replace(st->dir, "id_base", text, (size_t)n, f);
 }
 

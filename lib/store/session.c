@@ -116,7 +116,7 @@ static int make(struct store *st, int sessions, const char *temp, struct store_s
 	int r = store_make_dir(sessions, temp, 0700, &s->dir, f);
 
 	if (r < 0)
-		return r;
+		return fault_wrap(f, "in %s (SBX_HOME names another directory)", st->path);
 	r = fill_new(st, s, f);
 	if (r >= 0)
 		r = publish(st, sessions, temp, &s->spec, f);
