@@ -20,6 +20,7 @@ struct jail {
 	} pending[JAIL_PENDING_MAX];
 	bool dead;
 	bool ready;
+	int64_t file_system; /* where the session's files lie, statfs(2) */
 	struct msg message;
 };
 
@@ -37,8 +38,19 @@ struct jail_exec {
  * without a name below dir. Faults: DENIED, SYSTEM. */
 int image_open(int dir, bool *ret_sealed, struct fault *f);
 
-/* Puts the cause and the fix behind a failure to make namespaces or mounts. */
-int cause_explain(struct fault *f);
+/* Puts the cause and the fix behind a failure to make namespaces or mounts, where the
+ * session's files lie on a file system of this type (statfs(2)). */
+int cause_explain(int64_t file_system, struct fault *f);
+
+/* The cause and the fix alone, or NULL; room may be what it points to. */
+const char *cause_find(int64_t file_system, const struct fault *f, char room[160]);
+
+/* The name of a file system that is known not to carry sessions; NULL for any other. */
+const char *cause_file_system(int64_t type);
+
+/* While the jail is being started its init may fail before it reads what it is sent: the
+ * broken pipe says less than its own message, which replaces it. */
+int cause_prefer(struct jail *j, struct fault *f);
 
 /* Makes the pair for one more spare and remembers the host's end; *ret_inner is the other
  * one. Faults: LIMIT, SYSTEM. */

@@ -124,6 +124,10 @@ static void take_mounts(struct init *x)
 
 static void build(struct init *x, struct fault *f, int fs)
 {
+	if (x->child_fd < 0) {
+		setup_fail(f, -errno, "signal descriptor", NULL);
+		give_up(x, f);
+	}
 	x->setup = (struct setup){ .plan = &x->plan, .tree = -1, .base = -1, .disk = -1, .up = -1,
 		.root = -1 };
 	if (setup_spaces(fs, &x->setup, f) < 0)
@@ -297,6 +301,16 @@ static void say_ready(struct init *x)
 	drop_fd(&x->setup.up);
 }
 
+static void note_landlock(struct init *x, int sysno)
+{
+	const char *why = sysno == EOPNOTSUPP ? "it is switched off (boot with lsm=landlock,...)" :
+		sysno != ENOSYS ? "a system call filter forbids it" :
+		prctl(PR_GET_SECCOMP, 0ul, 0ul, 0ul, 0ul) > 0 ?
+		"a system call filter hides it, or this kernel has none" : "this kernel has none";
+
+	setup_note(&x->setup.report, "Landlock: %s\n", why);
+}
+
 static void first_spare(struct init *x, struct fault *f)
 {
 	struct payload_ready ready;
@@ -309,7 +323,7 @@ static void first_spare(struct init *x, struct fault *f)
 	x->setup.report.seccomp = ready.seccomp;
 	x->setup.report.landlock_abi = ready.landlock_abi;
 	if (!ready.landlock_abi)
-		setup_note(&x->setup.report, "Landlock: this kernel has none\n");
+		note_landlock(x, ready.sysno);
 	say_ready(x);
 	say_spare(x, 1, pidfd);
 }

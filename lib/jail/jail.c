@@ -1,6 +1,7 @@
 /* The host's view of a running jail. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +14,9 @@
 #include "jail/host.h"
 #include "jail/wire.h"
 #include "sys/pidfd.h"
+
+/* [ms] Init says why it fails at once, if it fails at all. */
+enum { OWN_REASON_MS = 100 };
 
 pid_t jail_pid(const struct jail *j)
 {
@@ -39,7 +43,8 @@ int jail_release(struct jail *j, const int *doors, size_t n_doors, int spare_doo
 	frame_put_u32(&t, (uint32_t)n_doors);
 	int r = msg_send(j->sock, WIRE_RELEASE, t.data, t.n, fds, n);
 	/* EPIPE: it has failed already, and said why. */
-	return r < 0 && r != -EPIPE ? fault_set(f, FAULT_SYSTEM, -r, "release init") : 0;
+	bool is_gone = r == -EPIPE || r == -ECONNRESET;
+	return r < 0 && !is_gone ? fault_set(f, FAULT_SYSTEM, -r, "release init") : 0;
 }
 
 uint32_t jail_next_number(const struct jail *j)
@@ -162,7 +167,7 @@ static int read_failed(struct jail *j, struct frame *r, struct jail_event *e, st
 	}
 	e->number = number;
 	if (!j->ready)
-		cause_explain(&e->fault);
+		cause_explain(j->file_system, &e->fault);
 	e->kind = JAIL_EVENT_FAILED;
 	return 0;
 }
@@ -196,6 +201,19 @@ int jail_read(struct jail *j, struct jail_event *ret, struct fault *f)
 	if (!r)
 		*ret = e;
 	return r;
+}
+
+int cause_prefer(struct jail *j, struct fault *f)
+{
+	struct pollfd p = { j->sock, POLLIN, 0 };
+	struct jail_event e;
+	struct fault other;
+
+	if (poll(&p, 1, OWN_REASON_MS) != 1 || jail_read(j, &e, &other) < 0)
+		return -(int)f->kind;
+	if (e.kind == JAIL_EVENT_FAILED && !e.number)
+		*f = e.fault;
+	return -(int)f->kind;
 }
 
 void jail_kill(struct jail *j)

@@ -66,6 +66,7 @@ struct jail_report {
 	char proc_masked;
 	char seccomp;
 	char landlock_abi;         /* 0: none */
+	int landlock_errno;        /* inside only: why there is none */
 	char userns_limited;       /* max_user_namespaces is 0 inside */
 	char sealed;               /* init runs from a sealed memfd */
 	char private_keyring;

@@ -47,7 +47,7 @@ static void say_ready(const struct payload *p, const struct jail_report *r, int 
 {
 	struct payload_ready ready = { .proc_masked = r->proc_masked, .seccomp = r->seccomp,
 		.landlock_abi = r->landlock_abi, .failed = error < 0,
-		.sysno = error < 0 ? f->sysno : 0 };
+		.sysno = error < 0 ? f->sysno : r->landlock_errno };
 
 	if (error < 0)
 		snprintf(ready.text, sizeof ready.text, "%.90s", f->text);
@@ -228,7 +228,8 @@ _Noreturn void payload_main(const struct payload *p)
 	sigaddset(&chld, SIGCHLD);
 	x = (struct run){ .payload = p, .sock = high_fd(p->sock), .tty = -1 };
 	x.child_fd = high_fd(signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK));
-	int r = enter_group(p->door, &f);
+	int r = x.child_fd < 0 ? setup_fail(&f, -errno, "signal descriptor", NULL) :
+		enter_group(p->door, &f);
 	/* Through init's /proc, which shows this process too: Landlock will forbid it later. */
 	x.oom_fd = open_oom();
 	if (!r)

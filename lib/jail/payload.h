@@ -15,7 +15,7 @@ struct payload {
 struct payload_ready {
 	char proc_masked, seccomp, landlock_abi;
 	char failed;
-	int sysno;
+	int sysno; /* why it failed, or why there is no Landlock */
 	char text[96];
 };
 

@@ -78,10 +78,13 @@ static void add_root(struct plan *p, const struct jail_spec *s, const struct wor
 	add_mount(p, "sys", "tmpfs", "size=4k,nr_inodes=2,mode=0555", DEAD | KERNEL_MOUNT_RDONLY);
 }
 
-static void add_device(struct plan *p, const char *path, uint32_t minor_number, uint32_t major_number)
+/* What every program takes for granted must be there; a small container has no more. */
+static void add_device(struct plan *p, const char *path, uint32_t minor_number, uint32_t flags)
 {
+	uint32_t major_number = minor_number ? 1 : 5;
+
 	add(p, (struct plan_op){ .kind = PLAN_DEVICE, .path = path + 1, .source = path,
-		.attr = KERNEL_MOUNT_NOSUID | KERNEL_MOUNT_NOEXEC,
+		.flags = flags, .attr = KERNEL_MOUNT_NOSUID | KERNEL_MOUNT_NOEXEC,
 		.number = (uint32_t)makedev(major_number, minor_number) });
 }
 
@@ -95,12 +98,12 @@ static void add_dev(struct plan *p, bool has_ids, const char *shm_options)
 
 	add_mount(p, "dev", "tmpfs", "size=64k,nr_inodes=64,mode=0755",
 		KERNEL_MOUNT_NOSUID | KERNEL_MOUNT_NODEV | KERNEL_MOUNT_NOEXEC);
-	add_device(p, "/dev/null", 3, 1);
-	add_device(p, "/dev/zero", 5, 1);
-	add_device(p, "/dev/full", 7, 1);
-	add_device(p, "/dev/random", 8, 1);
-	add_device(p, "/dev/urandom", 9, 1);
-	add_device(p, "/dev/tty", 0, 5);
+	add_device(p, "/dev/null", 3, 0);
+	add_device(p, "/dev/zero", 5, 0);
+	add_device(p, "/dev/full", 7, PLAN_OPTIONAL);
+	add_device(p, "/dev/random", 8, PLAN_OPTIONAL);
+	add_device(p, "/dev/urandom", 9, 0);
+	add_device(p, "/dev/tty", 0, PLAN_OPTIONAL);
 	add(p, (struct plan_op){ .kind = PLAN_DIRECTORY, .path = "dev/pts", .number = 0755 });
 	add(p, (struct plan_op){ .kind = PLAN_DIRECTORY, .path = "dev/shm", .number = 0755 });
 	add_mount(p, "dev/pts", "devpts", has_ids ? PTS_OPTIONS ",gid=5" : PTS_OPTIONS,

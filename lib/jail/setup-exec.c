@@ -19,8 +19,10 @@ static int apply_landlock(const struct plan *p, struct jail_report *report)
 	int abi;
 	auto_fd int set = landlock_open(&abi);
 
-	if (set < 0)
+	if (set < 0) {
+		report->landlock_errno = -set;
 		return 0;
+	}
 	for (uint32_t i = 0; i < p->n_rules; i++) {
 		int r = landlock_allow(set, abi, p->rules[i].path, p->rules[i].access);
 		if (r < 0 && r != -ENOENT)

@@ -244,6 +244,8 @@ int setup_run(struct setup *s, bool late, struct fault *f)
 			continue;
 		int r = run(s, op);
 		bool absent = r == -ENOENT || r == -ENOTDIR;
+		if (absent && op->kind == PLAN_DEVICE && op->flags & PLAN_OPTIONAL)
+			setup_note(&s->report, "%s: there is none here\n", op->source);
 		if (r < 0 && !(op->flags & PLAN_OPTIONAL && absent))
 			return setup_fail(f, r, names[op->kind], op->path);
 	}

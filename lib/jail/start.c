@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -86,7 +87,7 @@ static int start_init(struct jail *j, const struct jail_spec *s, int inner, stru
 	enum fault_kind kind = sysno == EPERM || sysno == EACCES ? FAULT_DENIED :
 		sysno == ENOSPC || sysno == EAGAIN || sysno == EUSERS ? FAULT_LIMIT : FAULT_SYSTEM;
 	fault_set(f, kind, sysno, "start init: %s", p.stage);
-	return cause_explain(f);
+	return cause_explain(j->file_system, f);
 }
 
 /* What goes to init beside the plan: directories as the block of ids sees them. */
@@ -96,15 +97,15 @@ struct trees {
 
 static int open_tree(int dir, int userns, const char *what, struct fault *f)
 {
+	struct statfs vfs = { 0 };
 	auto_fd int tree = mnt_clone(dir, "", false);
+	int r = tree < 0 ? tree : mnt_idmap(tree, userns);
 
-	if (tree < 0)
-		return fault_set(f, FAULT_SYSTEM, -tree, "clone %s", what);
-	int r = mnt_idmap(tree, userns);
-	if (r < 0)
-		return fault_set(f, FAULT_SYSTEM, -r, "map the ids of %s%s", what, r == -EINVAL ?
-			": its file system cannot do that" : "");
-	return take_fd(&tree);
+	if (r >= 0)
+		return take_fd(&tree);
+	fstatfs(dir, &vfs);
+	fault_set(f, FAULT_SYSTEM, -r, "%s %s", tree < 0 ? "clone" : "map the ids of", what);
+	return cause_explain((int64_t)vfs.f_type, f);
 }
 
 /* The user namespace is opened while init still lets us: later it is not dumpable. */
@@ -136,7 +137,7 @@ static int set_map(const struct jail *j, const struct jail_spec *s, struct trees
 	if (r < 0) {
 		fault_set(f, r == -EPERM || r == -EACCES ? FAULT_DENIED : FAULT_SYSTEM, -r,
 			"map ids");
-		return cause_explain(f);
+		return cause_explain(j->file_system, f);
 	}
 	return s->id_base ? open_trees(s, proc, ret, f) : 0;
 }
@@ -214,12 +215,15 @@ static int start(struct jail *j, const struct jail_spec *s, struct plan *p, stru
 	/* While init makes its other namespaces. */
 	if (!r)
 		r = plan_make(s, p, f);
-	return r < 0 ? r : send_plan(j, s, p, f);
+	if (!r)
+		r = send_plan(j, s, p, f);
+	return r < 0 && j->pid > 0 ? cause_prefer(j, f) : r;
 }
 
 int jail_start(const struct jail_spec *s, struct jail **ret, struct fault *f)
 {
 	struct plan p = { 0 };
+	struct statfs vfs;
 
 	/* A single map would give the payload the caller's own id, and here that is root. */
 	if (!s->id_base && !geteuid())
@@ -228,6 +232,8 @@ int jail_start(const struct jail_spec *s, struct jail **ret, struct fault *f)
 	struct jail *j = mem_new(struct jail);
 	j->pidfd = j->sock = -1;
 	j->id_base = s->id_base;
+	if (!fstatfs(s->fs_fd, &vfs))
+		j->file_system = (int64_t)vfs.f_type;
 	int r = start(j, s, &p, f);
 	plan_done(&p);
 	if (r < 0)
