@@ -12,6 +12,7 @@
 #include "base/auto.h"
 #include "base/json.h"
 #include "fmt/fmt.h"
+#include "jail/places.h"
 #include "session/client.h"
 #include "session/session.h"
 #include "ask.h"
@@ -29,6 +30,8 @@ static const struct opt opts[] = {
 
 /* What one look found; walls is the JSON object that the probe inside printed. */
 struct findings {
+	struct jail_place places[JAIL_PLACES_MAX];
+	size_t n_places;
 	struct text walls;
 	struct fault fault;  /* kind NONE: a jail could be made */
 	struct session_status status;
@@ -109,6 +112,23 @@ static void put_limits(const struct findings *d, struct text *t)
 	json_close(t, '}');
 }
 
+static void put_places(const struct findings *d, struct text *t)
+{
+	json_key(t, "places");
+	json_open(t, '{');
+	for (size_t i = 0; i < d->n_places; i++) {
+		const struct jail_place *p = &d->places[i];
+		json_key(t, p->key);
+		json_open(t, '{');
+		json_put_bool(t, "held", p->held);
+		json_put_bool(t, "needed", p->is_needed);
+		json_put_string(t, "observed", p->observed);
+		json_put_string(t, "fix", *p->fix ? p->fix : NULL);
+		json_close(t, '}');
+	}
+	json_close(t, '}');
+}
+
 static void print_json(const struct cmd_env *env, const struct findings *d)
 {
 	auto_text struct text t = { 0 };
@@ -125,6 +145,7 @@ static void print_json(const struct cmd_env *env, const struct findings *d)
 	json_put_bool(&t, "usable", !d->fault.kind);
 	json_key(&t, "problem");
 	json_string(&t, d->fault.kind ? d->fault.text : NULL);
+	put_places(d, &t);
 	if (!d->fault.kind) {
 		json_key(&t, "walls");
 		json_raw(&t, d->walls.data, d->walls.n);
@@ -161,6 +182,36 @@ static bool all_hold(const struct findings *d)
 	return true;
 }
 
+static void print_places(const struct findings *d)
+{
+	puts("\nThis place:");
+	for (size_t i = 0; i < d->n_places; i++) {
+		const struct jail_place *p = &d->places[i];
+		printf("  %-4s %-24s %s\n", p->held ? "ok" : !p->was_tried ? "-" : p->is_needed ? "BAD" :
+			"weak", p->key, p->observed);
+		if (*p->fix)
+			printf("       fix: %s\n", p->fix);
+	}
+}
+
+/* One line each of what is weaker in the jail than it should be. */
+static void print_fallbacks(const struct findings *d)
+{
+	auto_doc struct fmt_doc *doc = NULL;
+	struct fault f;
+
+	if (fmt_parse_json("the jail", d->status.jail, strlen(d->status.jail), &doc, &f) < 0)
+		return;
+	const char *line = fmt_string(fmt_get(fmt_root(doc), "fallbacks"), "");
+	if (*line)
+		puts("\nWeaker than it should be:");
+	for (; *line; line += strspn(line, "\n")) {
+		int n = (int)strcspn(line, "\n");
+		printf("  %.*s\n", n, line);
+		line += n;
+	}
+}
+
 static int print_text(const struct cmd_env *env, const struct findings *d, struct fault *f)
 {
 	auto_doc struct fmt_doc *doc = NULL;
@@ -170,6 +221,7 @@ static int print_text(const struct cmd_env *env, const struct findings *d, struc
 	uname(&u);
 	printf("sbx %s on %s, as %s\n", SBX_VERSION, u.release,
 		env->store.id_base ? "root: a block of 65536 ids" : "an ordinary user: a single id");
+	print_places(d);
 	if (d->fault.kind) {
 		printf("\nNo session can be made here:\n  %s\n", d->fault.text);
 		return 0;
@@ -185,6 +237,7 @@ static int print_text(const struct cmd_env *env, const struct findings *d, struc
 	for (int i = 0; i < LIMIT_KINDS; i++)
 		if (fix_of(d, i))
 			printf("  fix for %s: %s\n", limit_names[i], fix_of(d, i));
+	print_fallbacks(d);
 	printf("\n%u of %u walls hold.\n", held, all);
 	return 0;
 }
@@ -193,6 +246,8 @@ static int run(struct cmd_env *env, const void *p, struct fault *f)
 {
 	const struct doctor_args *a = p;
 	struct findings d = { 0 };
+
+	d.n_places = jail_places(env->store.dir, d.places);
 	int r = look(env, &d, &d.fault);
 
 	if (r >= 0)
