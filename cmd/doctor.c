@@ -76,10 +76,6 @@ static int look(struct cmd_env *env, struct findings *ret, struct fault *f)
 	if (!r)
 		r = store_status_read(&env->session, f);
 	ret->status = env->session.status;
-	close(conn);
-	conn = -1;
-	if (!r)
-		r = session_connect(&env->session, &conn, f);
 	if (!r)
 		r = read_walls(conn, &ret->walls, f);
 	struct fault other;
