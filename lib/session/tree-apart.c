@@ -35,7 +35,7 @@ struct record {
 	struct tree_stat st;
 };
 
-enum { CHUNK_BYTES = 65536, DIRS_MAX = 4000000, CHILD_UID = 1000 };
+enum { CHUNK_BYTES = 65536, DIRS_MAX = 4000000 };
 
 /* --- the child ----------------------------------------------------------------------------- */
 
@@ -107,10 +107,11 @@ static int enter_namespace(void)
 	if (unshare(CLONE_NEWUSER) < 0)
 		return -errno;
 	r = write_proc("/proc/self/setgroups", "deny");
-	snprintf(map, sizeof map, "%d %u 1", CHILD_UID, uid);
+	/* The ids are the same inside: what is seen here is compared with what is seen outside. */
+	snprintf(map, sizeof map, "%u %u 1", uid, uid);
 	if (!r)
 		r = write_proc("/proc/self/uid_map", map);
-	snprintf(map, sizeof map, "%d %u 1", CHILD_UID, gid);
+	snprintf(map, sizeof map, "%u %u 1", gid, gid);
 	return r ? r : write_proc("/proc/self/gid_map", map);
 }
 
