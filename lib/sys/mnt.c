@@ -36,19 +36,24 @@ static int set_options(int fs, const char *options)
 	return r;
 }
 
-int mnt_make(const char *type, const char *options, uint32_t attr)
+int mnt_make_on(const char *type, const char *source, const char *options, uint32_t attr)
 {
 	auto_fd int fs = (int)syscall(SYS_fsopen, type, KERNEL_FSOPEN_CLOEXEC);
 
 	if (fs < 0)
 		return -errno;
-	/* The source is shown in mountinfo; some tools take an empty field for damage. */
-	int r = result(syscall(SYS_fsconfig, fs, KERNEL_FSCONFIG_STRING, "source", type, 0));
+	int r = result(syscall(SYS_fsconfig, fs, KERNEL_FSCONFIG_STRING, "source", source, 0));
 	if (r >= 0)
 		r = set_options(fs, options);
 	if (r >= 0)
 		r = result(syscall(SYS_fsconfig, fs, KERNEL_FSCONFIG_CREATE, NULL, NULL, 0));
 	return r < 0 ? r : result(syscall(SYS_fsmount, fs, KERNEL_FSMOUNT_CLOEXEC, attr));
+}
+
+int mnt_make(const char *type, const char *options, uint32_t attr)
+{
+	/* The source is shown in mountinfo; some tools take an empty field for damage. */
+	return mnt_make_on(type, type, options, attr);
 }
 
 int mnt_clone(int dir, const char *path, bool recursive)

@@ -17,6 +17,9 @@
 /* Options as a text "key=value,flag,…" without quoting; attr: KERNEL_MOUNT_…. */
 int mnt_make(const char *type, const char *options, uint32_t attr);
 
+/* The same of a block device. */
+int mnt_make_on(const char *type, const char *source, const char *options, uint32_t attr);
+
 /* A detached copy of what is at path; the last component may not be a link. */
 int mnt_clone(int dir, const char *path, bool recursive);
 
