@@ -61,7 +61,6 @@ static void take_numbers(const struct ask_args *a, struct spec_ask *to)
 {
 	take_number(&to->limits[LIMIT_CPU], a->cpu);
 	take_number(&to->limits[LIMIT_MEMORY], a->memory_bytes);
-	take_number(&to->limits[LIMIT_DISK], a->disk_bytes);
 	take_number(&to->limits[LIMIT_PIDS], a->pids);
 	take_number(&to->limits[LIMIT_NOFILE], a->nofile);
 	take_number(&to->lifetime_ms, a->lifetime_ms);
@@ -81,6 +80,8 @@ static int take_words(const struct ask_args *a, struct spec_ask *to, struct faul
 		free(to->runtime);
 		to->runtime = mem_string(a->runtime);
 	}
+	if (a->disk && spec_parse_disk(a->disk, &to->disk, &to->limits[LIMIT_DISK], f) < 0)
+		return fault_wrap(f, "--disk");
 	if (!a->name)
 		return 0;
 	if (!id_is_valid(a->name))

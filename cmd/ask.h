@@ -14,9 +14,9 @@
 #include "cmds.h"
 
 struct ask_args {
-	const char *runtime, *name, *env_file;
+	const char *runtime, *name, *disk, *env_file;
 	int class, size;
-	uint64_t cpu, memory_bytes, disk_bytes, pids, nofile;
+	uint64_t cpu, memory_bytes, pids, nofile;
 	uint64_t lifetime_ms, idle_timeout_ms, dormant_after_ms, exec_timeout_ms;
 	uint64_t output_keep_bytes;
 	char **env, **require;
@@ -24,7 +24,7 @@ struct ask_args {
 
 #define ASK_DEFAULTS                                                                             \
 	{ .class = -1, .size = -1, .cpu = OPT_UNSET, .memory_bytes = OPT_UNSET,                  \
-		.disk_bytes = OPT_UNSET, .pids = OPT_UNSET, .nofile = OPT_UNSET,                 \
+		.pids = OPT_UNSET, .nofile = OPT_UNSET,                 \
 		.lifetime_ms = OPT_UNSET, .idle_timeout_ms = OPT_UNSET,                          \
 		.dormant_after_ms = OPT_UNSET, .exec_timeout_ms = OPT_UNSET,                     \
 		.output_keep_bytes = OPT_UNSET }
@@ -32,14 +32,14 @@ struct ask_args {
 /* Runtime, limits, environment. */
 #define ASK_OPTS(S)                                                                              \
 	OPT_TEXT(S, ask.runtime, 0, "runtime", "NAME", COMP_RUNTIME,                             \
-		"python:3.11, node:20, shell, or dir:PATH"),                            \
+		"python:3.11, node:20, shell, or dir:PATH"),                                     \
 	OPT_ENUM(S, ask.size, 0, "size", "SIZE", spec_size_names, "limits by name"),             \
 	OPT_ROW(CPU, S, ask.cpu, uint64_t, 0, "cpu", "how many CPUs it may use", .value = "N",   \
 		.min = SPEC_CPU_MIN, .max = SPEC_CPU_MAX),                                       \
 	OPT_ROW(SIZE, S, ask.memory_bytes, uint64_t, 'm', "memory", "most memory, as in 2Gi",    \
 		.value = "SIZE", .min = SPEC_MEMORY_MIN, .max = SPEC_BYTES_MAX),                 \
-	OPT_ROW(SIZE, S, ask.disk_bytes, uint64_t, 0, "disk", "most bytes in its files",         \
-		.value = "SIZE", .min = SPEC_DISK_MIN, .max = SPEC_BYTES_MAX),                   \
+	OPT_TEXT(S, ask.disk, 0, "disk", "[KIND:]SIZE", COMP_NONE,                               \
+		"most bytes in its files; KIND: loop, tmpfs"),                                   \
 	OPT_ROW(UINT, S, ask.pids, uint64_t, 0, "pids", "most processes and threads at once",    \
 		.value = "N", .min = SPEC_PIDS_MIN, .max = SPEC_PIDS_MAX),                       \
 	OPT_ROW(UINT, S, ask.nofile, uint64_t, 0, "nofile", "most open files of a process",      \

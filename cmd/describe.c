@@ -35,6 +35,8 @@ static void put_limits(struct text *t, const struct store_session *s)
 		json_put_string(t, "enforced_by",
 			s->status.enforced_by[i][0] ? s->status.enforced_by[i] : "none");
 		json_put_bool(t, "required", s->spec.require & 1u << i);
+		if (i == LIMIT_DISK)
+			json_put_string(t, "kind", session_disk_names[s->spec.disk]);
 		json_close(t, '}');
 	}
 	json_close(t, '}');
@@ -139,6 +141,12 @@ static void put_warnings(struct text *t, const struct session_spec *s)
 		json_open(t, '{');
 		json_put_string(t, "kind", "foreign_ids");
 		json_put_string(t, "message", DESCRIBE_FOREIGN_IDS);
+		json_close(t, '}');
+	}
+	if (s->disk == DISK_TMPFS) {
+		json_open(t, '{');
+		json_put_string(t, "kind", "disk");
+		json_put_string(t, "message", DESCRIBE_TMPFS);
 		json_close(t, '}');
 	}
 	json_close(t, ']');

@@ -15,3 +15,7 @@ void describe_session(const struct store_session *s, bool with_instructions, str
 /* Of a session on a directory whose files have ids that do not exist inside. */
 #define DESCRIBE_FOREIGN_IDS "files of the runtime's directory that belong to other ids are nobody's " \
 	"inside and cannot be changed"
+
+/* Of a session whose files are in memory. */
+#define DESCRIBE_TMPFS "its files are in memory and gone when its processes end: it does not become " \
+	"dormant by itself"

@@ -114,6 +114,8 @@ static void put_text(struct text *t, const struct store_session *s)
 		text_format(&v, "%s, recorded, not enforced", *tool);
 		put_line(t, "tool", v.data);
 	}
+	if (s->spec.disk == DISK_TMPFS)
+		put_line(t, "warning", DESCRIBE_TMPFS);
 	if (s->spec.foreign_ids)
 		put_line(t, "warning", DESCRIBE_FOREIGN_IDS);
 	put_line(t, "jail", s->status.jail[0] ? s->status.jail : "-");

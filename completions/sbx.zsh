@@ -42,7 +42,7 @@ _sbx() {
 		--size='[limits by name]:SIZE:(small medium large)' \
 		--cpu='[how many CPUs it may use]:N: ' \
 		{-m+,--memory=}'[most memory, as in 2Gi]:SIZE: ' \
-		--disk='[most bytes in its files]:SIZE: ' \
+		--disk='[most bytes in its files; KIND\: loop, tmpfs]:[KIND:]SIZE: ' \
 		--pids='[most processes and threads at once]:N: ' \
 		--nofile='[most open files of a process]:N: ' \
 		'*'--require='[fail where these limits cannot be enforced]:LIMIT,...: ' \
@@ -96,7 +96,7 @@ _sbx() {
 		--size='[limits by name]:SIZE:(small medium large)' \
 		--cpu='[how many CPUs it may use]:N: ' \
 		{-m+,--memory=}'[most memory, as in 2Gi]:SIZE: ' \
-		--disk='[most bytes in its files]:SIZE: ' \
+		--disk='[most bytes in its files; KIND\: loop, tmpfs]:[KIND:]SIZE: ' \
 		--pids='[most processes and threads at once]:N: ' \
 		--nofile='[most open files of a process]:N: ' \
 		'*'--require='[fail where these limits cannot be enforced]:LIMIT,...: ' \

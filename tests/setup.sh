@@ -6,7 +6,7 @@ job=${1:?usage: setup.sh build|demo|check|bench}
 
 build='gcc libc6-dev meson ninja-build pkg-config libyaml-dev libarchive-dev libcmocka-dev musl-tools scdoc'
 demo='python3 nodejs bash'
-check="$demo jq python3-pip python3-setuptools python3-wheel python3-matplotlib util-linux clang libclang-rt-14-dev mandoc zsh fish shellcheck bubblewrap strace procps busybox-static"
+check="$demo jq python3-pip python3-setuptools python3-wheel python3-matplotlib util-linux clang libclang-rt-14-dev mandoc zsh fish shellcheck bubblewrap strace procps busybox-static e2fsprogs"
 bench="$demo bubblewrap crun jq python3-ipykernel"
 
 case $job in

@@ -57,6 +57,11 @@ static void on_ready(struct super *s, const struct jail_event *ev)
 
 	s->report = ev->report;
 	s->root_fd = ev->root_fd;
+	if (ev->up_fd >= 0) {
+		drop_fd(&s->up_fd);
+		s->up_fd = openat(ev->up_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		close(ev->up_fd);
+	}
 	s->ready = true;
 	overdue_arrived(s);
 	note_report(s);
@@ -200,6 +205,8 @@ static int start_cgroup(struct super *s, struct fault *f)
 		const char *by = has ? cgroup_enforced(s->cgroup, controllers[i]) : "none";
 		if (!strcmp(by, "none"))
 			by = otherwise[i];
+		if (i == LIMIT_DISK && s->session->spec.disk != DISK_PLAIN)
+			by = session_disk_names[s->session->spec.disk];
 		if (!limits[i])
 			by = "none";
 		snprintf(st->enforced_by[i], sizeof st->enforced_by[i], "%s", by);
@@ -237,7 +244,9 @@ static int start_jail(struct super *s, struct fault *f)
 	js.fs_fd = s->fs_fd;
 	js.skel_fd = s->lower_fd;
 	js.base_fd = s->base_fd;
+	js.disk_fd = s->mount_fd;
 	int r = jail_start(&js, &s->jail, f);
+	drop_fd(&s->mount_fd);
 	if (r < 0)
 		return r;
 	s->disk.tree = jail_pid(s->jail);
@@ -321,6 +330,15 @@ static void note_created(struct super *s)
 	super_journal(s, NULL);
 }
 
+static void note_warning(struct super *s, const char *message)
+{
+	struct text *t = super_event(s, EVENT_LOG, NULL);
+
+	json_put_string(t, "level", "warning");
+	json_put_string(t, "message", message);
+	super_journal(s, NULL);
+}
+
 static int open_base(struct super *s, struct fault *f)
 {
 	const char *path = session_spec_base(&s->session->spec);
@@ -331,6 +349,18 @@ static int open_base(struct super *s, struct fault *f)
 	return r < 0 ? fault_wrap(f, "runtime dir:%.150s", path) : 0;
 }
 
+/* The upper directory; that of a tmpfs comes from init. */
+static int open_up(struct super *s, struct fault *f)
+{
+	if (s->session->spec.disk == DISK_TMPFS)
+		return 0;
+	if (s->session->spec.disk == DISK_PLAIN)
+		return file_open_dir(s->fs_fd, "up", &s->up_fd, f);
+	/* It has run when its status was written, and from then on the image must be there. */
+	int r = disk_open(s->session, !s->session->status.boot_id[0], &s->mount_fd, f);
+	return r < 0 ? r : file_open_dir(s->mount_fd, "up", &s->up_fd, f);
+}
+
 static int open_all(struct super *s, struct fault *f)
 {
 	bool other_boot = false;
@@ -338,7 +368,7 @@ static int open_all(struct super *s, struct fault *f)
 
 	r = store_session_fs(s->session, &s->fs_fd, f);
 	if (!r)
-		r = file_open_dir(s->fs_fd, "up", &s->up_fd, f);
+		r = open_up(s, f);
 	if (!r)
 		r = store_skeleton_open(s->store, s->session->spec.skeleton, &s->lower_fd, f);
 	if (!r)
@@ -352,13 +382,13 @@ static int open_all(struct super *s, struct fault *f)
 	if (s->journal.seq == 0)
 		return 0;
 	r = store_session_fresh_work(s->session, &other_boot, f);
-	if (r < 0 || !other_boot)
+	if (r < 0)
 		return r;
-	struct text *t = super_event(s, EVENT_LOG, NULL);
-	json_put_string(t, "level", "warning");
-	json_put_string(t, "message",
-		"the machine was restarted: files that were not synced may be lost");
-	super_journal(s, NULL);
+	s->files_lost = s->session->spec.disk == DISK_TMPFS;
+	if (s->files_lost)
+		note_warning(s, "its files were in memory and are gone with the processes it had");
+	else if (other_boot)
+		note_warning(s, "the machine was restarted: files that were not synced may be lost");
 	return 0;
 }
 
@@ -371,7 +401,9 @@ int super_begin(struct super *s, struct fault *f)
 		return r;
 	s->changes = changes_new(s->store->id_base);
 	changes_set_base(s->changes, s->base_fd);
-	watch_disk_init(&s->disk, s->session->spec.limits[LIMIT_DISK]);
+	/* Another kind of disk has a size of its own. */
+	watch_disk_init(&s->disk,
+		s->session->spec.disk == DISK_PLAIN ? s->session->spec.limits[LIMIT_DISK] : 0);
 	/* After a crash: the groups of the last supervisor may still have processes. */
 	if (s->session->status.cgroup[0])
 		cgroup_remove_paths(s->session->status.cgroup, &other);

@@ -48,7 +48,8 @@ static bool is_polled(const struct super *s)
 void limit_rlimits(struct super *s, struct exec *e, struct jail_rlimits *ret)
 {
 	const uint64_t *limits = s->session->spec.limits;
-	uint64_t fsize = limits[LIMIT_DISK];
+	/* A disk with a size of its own says ENOSPC, and a file with holes is no harm there. */
+	uint64_t fsize = s->session->spec.disk == DISK_PLAIN ? limits[LIMIT_DISK] : 0;
 
 	/* Inits and spares count too where all run under one id. */
 	ret->nproc = limits[LIMIT_PIDS] && !strcmp(cgroup_enforced(s->cgroup, CGROUP_PIDS), "none") ?
@@ -385,9 +386,8 @@ void limit_judge(struct exec *e)
 
 /* --- 80 % ------------------------------------------------------------------------------ */
 
-static void quota(struct exec *e, enum limit_kind kind, uint64_t used, bool *warned)
+static void quota(struct exec *e, enum limit_kind kind, uint64_t used, uint64_t limit, bool *warned)
 {
-	uint64_t limit = e->s->session->spec.limits[kind];
 	char a[NUMBER_TEXT_MAX], b[NUMBER_TEXT_MAX];
 
 	if (!limit || used < limit / 5 * 4)
@@ -440,9 +440,26 @@ static void warn_rlimit(struct exec *e)
 		"(rlimit)", word, limit);
 }
 
+static void warn_disk(struct exec *e)
+{
+	struct super *s = e->s;
+	struct disk_use use;
+
+	disk_use(s, &use);
+	quota(e, LIMIT_DISK, use.used_bytes, use.limit_bytes, &s->disk_warned);
+	if (use.limit_entries && use.used_entries >= use.limit_entries / 5 * 4)
+		exec_warn(e, "near_limit", "disk: %llu of %llu files", (unsigned long long)use.used_entries,
+			(unsigned long long)use.limit_entries);
+	if (s->files_lost)
+		exec_warn(e, "files_lost", "the files of earlier executions were in memory and are gone with "
+			"the processes that the session had");
+	s->files_lost = false;
+}
+
 void limit_warn(struct exec *e)
 {
 	struct super *s = e->s;
+	const uint64_t *limits = s->session->spec.limits;
 	struct cgroup_usage all = { 0 };
 	uint32_t before = e->n_warnings;
 
@@ -453,10 +470,10 @@ void limit_warn(struct exec *e)
 	}
 	if (e->status == EXEC_SETUP_FAILED)
 		return;
-	quota(e, LIMIT_MEMORY, e->peak_memory, &s->memory_warned);
+	quota(e, LIMIT_MEMORY, e->peak_memory, limits[LIMIT_MEMORY], &s->memory_warned);
 	if (e->n_warnings == before)
 		warn_rlimit(e);
-	quota(e, LIMIT_DISK, changes_bytes(s->changes), &s->disk_warned);
+	warn_disk(e);
 	/* Half a dozen files: not for what was over at once and well. */
 	if (e->status == EXEC_SUCCESS && e->end_us - e->begin_us < QUICK_US)
 		return;
@@ -465,8 +482,8 @@ void limit_warn(struct exec *e)
 	if (all.pids_denied > s->pids_denied) {
 		exec_warn(e, "pids", "fork was refused %llu times: the limit is %llu processes",
 			(unsigned long long)(all.pids_denied - s->pids_denied),
-			(unsigned long long)s->session->spec.limits[LIMIT_PIDS]);
+			(unsigned long long)limits[LIMIT_PIDS]);
 		s->pids_denied = all.pids_denied;
-		quota(e, LIMIT_PIDS, s->session->spec.limits[LIMIT_PIDS], &s->pids_warned);
+		quota(e, LIMIT_PIDS, limits[LIMIT_PIDS], limits[LIMIT_PIDS], &s->pids_warned);
 	}
 }

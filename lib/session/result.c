@@ -223,7 +223,9 @@ static void put_array(struct text *t, const char *key, const struct text *member
 static void put_usage(const struct exec *e, struct text *t)
 {
 	const struct super *s = e->s;
+	struct disk_use disk;
 
+	disk_use(s, &disk);
 	json_key(t, "usage");
 	json_open(t, '{');
 	json_put_int(t, "wall_ms", (e->end_us - e->begin_us) / 1000);
@@ -233,8 +235,8 @@ static void put_usage(const struct exec *e, struct text *t)
 	bool shared = e->group.has_memory && !e->is_grouped;
 	json_put_string(t, "memory_scope",
 		shared ? "session" : e->is_cell ? "context" : "execution");
-	json_put_int(t, "disk_bytes", (int64_t)changes_bytes(s->changes));
-	json_put_int(t, "disk_limit_bytes", (int64_t)s->session->spec.limits[LIMIT_DISK]);
+	json_put_int(t, "disk_bytes", (int64_t)disk.used_bytes);
+	json_put_int(t, "disk_limit_bytes", (int64_t)disk.limit_bytes);
 	if (e->pids_peak)
 		json_put_int(t, "pids_peak", (int64_t)e->pids_peak);
 	json_key(t, "enforced_by");

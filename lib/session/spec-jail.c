@@ -20,7 +20,10 @@ void spec_jail(const struct session_spec *s, uint32_t id_base, struct jail_spec 
 		.has_base = s->runtime_dir,
 		.id_base = id_base,
 		.shm_bytes = memory_bytes ? memory_bytes / 2 : SHM_BYTES,
-		.deny_fallocate = s->limits[LIMIT_DISK] != 0,
+		.disk = s->disk == DISK_LOOP ? JAIL_DISK_MOUNT :
+			s->disk == DISK_TMPFS ? JAIL_DISK_TMPFS : JAIL_DISK_PLAIN,
+		.disk_bytes = s->limits[LIMIT_DISK],
+		.deny_fallocate = s->limits[LIMIT_DISK] && s->disk == DISK_PLAIN,
 		.files = driver_files(),
 		.n_files = DRIVERS,
 	};

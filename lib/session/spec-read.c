@@ -10,7 +10,7 @@ enum { RUNTIME_BYTES = 4095, WORKDIR_BYTES = 4095, REQUEST_ID_BYTES = 256 };
 
 struct file {
 	struct spec_ask ask;
-	const struct fmt_value *network;
+	const struct fmt_value *network, *disk;
 };
 
 #define AT(f)       offsetof(struct file, ask.f)
@@ -19,7 +19,7 @@ struct file {
 static const struct fmt_field resource_keys[] = {
 	{ "cpu", FMT_TYPE_CPU, LIMIT_AT(CPU), SPEC_CPU_MIN, SPEC_CPU_MAX },
 	{ "memory", FMT_TYPE_SIZE, LIMIT_AT(MEMORY), SPEC_MEMORY_MIN, SPEC_BYTES_MAX },
-	{ "disk", FMT_TYPE_SIZE, LIMIT_AT(DISK), SPEC_DISK_MIN, SPEC_BYTES_MAX },
+	{ "disk", FMT_TYPE_ANY, offsetof(struct file, disk) },
 	{ "pids", FMT_TYPE_UINT, LIMIT_AT(PIDS), SPEC_PIDS_MIN, SPEC_PIDS_MAX },
 	{ "nofile", FMT_TYPE_UINT, LIMIT_AT(NOFILE), SPEC_NOFILE_MIN, SPEC_NOFILE_MAX },
 	{ 0 },
@@ -69,7 +69,7 @@ static const struct fmt_field request_keys[] = {
 void spec_ask_init(struct spec_ask *a)
 {
 	*a = (struct spec_ask){
-		.class = -1, .size = -1, .lifetime_ms = SPEC_UNSET, .idle_timeout_ms = SPEC_UNSET,
+		.class = -1, .size = -1, .disk = -1, .lifetime_ms = SPEC_UNSET, .idle_timeout_ms = SPEC_UNSET,
 		.dormant_after_ms = SPEC_UNSET, .exec_timeout_ms = SPEC_UNSET,
 		.output_keep_bytes = SPEC_UNSET,
 	};
@@ -108,6 +108,21 @@ static int check_twice(const struct fmt_doc *doc, struct fault *f)
 	return 0;
 }
 
+/* A size, with the kind of the disk in front of it. */
+static int read_disk(const struct fmt_doc *doc, const struct fmt_value *v, struct spec_ask *a,
+	struct fault *f)
+{
+	struct fault why;
+
+	if (!v)
+		return 0;
+	if (v->kind != FMT_STRING && v->kind != FMT_NUMBER)
+		return fmt_fail(doc, v, f, "disk: a size is expected, as in 10Gi, loop:10Gi or tmpfs:256Mi");
+	if (spec_parse_disk(v->text, &a->disk, &a->limits[LIMIT_DISK], &why) < 0)
+		return fmt_fail(doc, v, f, "disk: %s", why.text);
+	return 0;
+}
+
 int spec_ask_read(struct spec_ask *a, const char *name, const void *p, size_t n, struct fault *f)
 {
 	auto_doc struct fmt_doc *doc = NULL;
@@ -120,6 +135,8 @@ int spec_ask_read(struct spec_ask *a, const char *name, const void *p, size_t n,
 	*a = file.ask;
 	if (!r)
 		r = check_twice(doc, f);
+	if (!r)
+		r = read_disk(doc, file.disk, a, f);
 	return r < 0 ? r : check_network(doc, file.network, f);
 }
 

@@ -90,6 +90,26 @@ int spec_parse_require(const char *word, uint32_t *bits, struct fault *f)
 	}
 }
 
+int spec_parse_disk(const char *word, int *ret_kind, uint64_t *ret_bytes, struct fault *f)
+{
+	static const char *const kinds[] = { [DISK_LOOP] = "loop:", [DISK_TMPFS] = "tmpfs:" };
+	int kind = DISK_PLAIN;
+	size_t n = 0;
+
+	for (size_t i = DISK_LOOP; i < array_size(kinds); i++)
+		if (!strncmp(word, kinds[i], strlen(kinds[i]))) {
+			kind = (int)i;
+			n = strlen(kinds[i]);
+		}
+	if (!n && strchr(word, ':'))
+		return fault_set(f, FAULT_USAGE, 0, "'%.40s' is no kind of disk; SIZE, loop:SIZE and "
+			"tmpfs:SIZE are", word);
+	int r = number_parse_size(word + n, SPEC_DISK_MIN, SPEC_BYTES_MAX, ret_bytes, f);
+	if (!r)
+		*ret_kind = kind;
+	return r;
+}
+
 int spec_put_env(char ***env, const char *pair, struct fault *f)
 {
 	size_t n_name = strcspn(pair, "="), n = 0;
@@ -121,6 +141,21 @@ int spec_read_env(char ***env, const char *name, const char *text, struct fault 
 			return fault_wrap(f, "%.100s:%u", name, line);
 		}
 	}
+	return 0;
+}
+
+static int check_disk(const struct session_spec *s, struct fault *f)
+{
+	char disk[NUMBER_TEXT_MAX], memory[NUMBER_TEXT_MAX];
+	uint64_t n = s->limits[LIMIT_DISK], most = s->limits[LIMIT_MEMORY];
+
+	if (s->disk == DISK_LOOP && geteuid())
+		return fault_set(f, FAULT_DENIED, 0, "disk loop: only root may attach loop devices; use "
+			"tmpfs:SIZE for a hard limit in memory, or SIZE for one that is kept by looking");
+	if (s->disk == DISK_TMPFS && most && n > most)
+		return fault_set(f, FAULT_USAGE, 0, "disk tmpfs: %s do not go into the memory limit of %s, "
+			"which they are part of", number_format_size(n, disk),
+			number_format_size(most, memory));
 	return 0;
 }
 
@@ -190,11 +225,14 @@ int spec_resolve(struct spec_ask *a, int home, struct session_spec *ret, struct 
 	memcpy(s.name, a->name, sizeof s.name);
 	for (size_t i = 0; i < LIMIT_KINDS; i++)
 		s.limits[i] = given(a->limits[i], tier[i]);
+	s.disk = a->disk < 0 ? DISK_PLAIN : (enum disk_kind)a->disk;
 	resolve_times(a, &s);
 	for (char **w = a->require; w && *w; w++)
 		if (spec_parse_require(*w, &s.require, f) < 0)
 			return -(int)f->kind;
-	int r = check_tools(a->tools, f);
+	int r = check_disk(&s, f);
+	if (!r)
+		r = check_tools(a->tools, f);
 	if (!r)
 		r = resolve_runtime(a->runtime ? a->runtime : "python", home, &s, f);
 	if (!r)

@@ -43,6 +43,7 @@ struct spec_ask {
 	char name[ID_TEXT];
 	char *runtime;
 	int class, size; /* -1: not given */
+	int disk;                     /* enum disk_kind; -1: not given */
 	uint64_t limits[LIMIT_KINDS]; /* as in struct session_spec, or SPEC_UNSET */
 	uint64_t lifetime_ms, idle_timeout_ms, dormant_after_ms, exec_timeout_ms; /* [ms] */
 	uint64_t output_keep_bytes; /* [bytes] */
@@ -87,6 +88,9 @@ int spec_read_env(char ***env, const char *name, const char *text, struct fault 
 
 /* "memory,pids" → bits of enum limit_kind. Faults: USAGE. */
 int spec_parse_require(const char *word, uint32_t *bits, struct fault *f);
+
+/* "10Gi", "loop:10Gi", "tmpfs:256m". Faults: USAGE. */
+int spec_parse_disk(const char *word, int *ret_kind, uint64_t *ret_bytes, struct fault *f);
 
 /* The jail of such a session, but for its descriptors (-1). Points into s. */
 struct jail_spec;

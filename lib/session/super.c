@@ -145,6 +145,9 @@ static void finish(struct super *s)
 	struct session_status *st = &s->session->status;
 	bool destroy = s->last_done || s->stop == WIRE_STOP_DESTROY;
 
+	/* Here, because what is written at the unmount comes after the sync of the home directory. */
+	if (s->stop == WIRE_STOP_FOR_GOOD && s->session->spec.disk == DISK_LOOP && s->up_fd >= 0)
+		syncfs(s->up_fd);
 	/* Nobody waits for the end of a one-off session any more: what runs now goes first. */
 	if (s->last_done)
 		setpriority(PRIO_PROCESS, 0, 10);
@@ -170,6 +173,12 @@ static bool is_deleted(const struct super *s)
 	struct stat st;
 
 	return fstat(s->session->dir, &st) == 0 && st.st_nlink == 0;
+}
+
+/* What lies in memory would be lost. */
+static bool may_sleep(const struct super *s)
+{
+	return s->session->spec.dormant_after_ms && s->session->spec.disk != DISK_TMPFS;
 }
 
 static void check_times(struct super *s)
@@ -199,8 +208,8 @@ static void check_times(struct super *s)
 		json_put_string(t, "reason", "idle_timeout");
 		super_journal(s, NULL);
 		super_stop(s, task ? WIRE_STOP_DESTROY : WIRE_STOP_FOR_GOOD, NULL);
-	} else if (spec->dormant_after_ms && idle >= (int64_t)spec->dormant_after_ms &&
-		!has_contexts(s) && watch_shm_is_empty(s->root_fd)) {
+	} else if (may_sleep(s) && idle >= (int64_t)spec->dormant_after_ms && !has_contexts(s) &&
+		 watch_shm_is_empty(s->root_fd)) {
 		super_event(s, EVENT_SESSION_DORMANT, NULL);
 		super_journal(s, NULL);
 		super_stop(s, WIRE_STOP_DORMANT, NULL);
@@ -237,7 +246,7 @@ static int64_t next_wake(struct super *s)
 
 	if (!super_is_busy(s) && !conn_is_any_waiting(s)) {
 		due[1] = spec->idle_timeout_ms ? s->idle_since_ms + (int64_t)spec->idle_timeout_ms : 0;
-		due[2] = spec->dormant_after_ms && !has_contexts(s) ?
+		due[2] = may_sleep(s) && !has_contexts(s) ?
 			s->idle_since_ms + (int64_t)spec->dormant_after_ms : 0;
 		/* A session with something in /dev/shm is not let go; it is looked at again. */
 		if (due[2] && due[2] <= now)
@@ -316,7 +325,8 @@ static void run(struct super *s)
 void super_main(struct store *st, struct store_session *session, int conn)
 {
 	struct super s = { .store = st, .session = session, .listen_fd = -1, .fs_fd = -1,
-		.up_fd = -1, .lower_fd = -1, .base_fd = -1, .root_fd = -1, .events_dir = -1, .spare_asked = true };
+		.up_fd = -1, .lower_fd = -1, .mount_fd = -1, .base_fd = -1, .root_fd = -1,
+		.events_dir = -1, .spare_asked = true };
 	struct fault f;
 
 	/* Messages come and go: memory that is given back each time would be zeroed each time. */

@@ -10,6 +10,7 @@
 #include "event/event.h"
 #include "session/cell.h"
 #include "session/conn.h"
+#include "session/disk.h"
 #include "session/exec-do.h"
 #include "session/watch.h"
 
@@ -25,6 +26,7 @@ struct super {
 	struct jail_report report;
 	struct source jail_source, listen, signals;
 	int signal_fd, listen_fd, fs_fd, up_fd, lower_fd, base_fd, root_fd;
+	int mount_fd;                  /* DISK_LOOP, until init has it */
 	struct jail_exec *spare;
 	int64_t setup_ms;              /* init should have answered by then; 0: it owes nothing */
 	int64_t look_ms;               /* when it looks whether its directory is still there */
@@ -44,6 +46,7 @@ struct super {
 	enum wire_stop stop;
 	struct conn *stop_conn;
 	bool memory_warned, disk_warned, pids_warned;
+	bool files_lost;               /* DISK_TMPFS: no result has told it yet */
 	uint64_t pids_denied;          /* forks refused so far */
 	struct fault fault;
 };

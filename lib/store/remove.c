@@ -150,3 +150,19 @@ int store_session_fresh_work(struct store_session *s, bool *ret_other_boot, stru
 		strcmp(s->status.boot_id, store_boot_id(boot)) != 0;
 	return 0;
 }
+
+int store_disk_prepare(struct store *st, int disk, struct fault *f)
+{
+	uid_t owner = st->id_base ? st->id_base : (uid_t)-1;
+	uint64_t n;
+	int r = 0;
+
+	if (faccessat(disk, "up", F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		r = store_make_owned_dir(disk, "up", 0755, owner, f);
+	/* The work directory has no depth but what an overlay of the kernel gives it. */
+	while (r >= 0 && faccessat(disk, "wk", F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+		n = 0;
+		r = store_tree_remove(disk, disk, "wk", &n, f);
+	}
+	return r < 0 ? r : store_make_owned_dir(disk, "wk", 0755, owner, f);
+}

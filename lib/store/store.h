@@ -135,6 +135,10 @@ int store_empty_trash(struct store *st, struct fault *f);
  * not synced may be lost. Faults: SYSTEM. */
 int store_session_fresh_work(struct store_session *s, bool *ret_other_boot, struct fault *f);
 
+/* On a file system of a session's own: up is there, and a work directory that was never used.
+ * Conditions as above. Faults: SYSTEM, LIMIT. */
+int store_disk_prepare(struct store *st, int disk, struct fault *f);
+
 /* Opens fs/ of a session, made at creation: up, wk, root, low. Faults: NOT_FOUND, SYSTEM. */
 int store_session_fs(struct store_session *s, int *ret_fd, struct fault *f);
 

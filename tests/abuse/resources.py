@@ -193,6 +193,74 @@ def disk_full(r):
     check(small['status'] == 'success', 'the control: 1 MiB: %s' % small['status'])
 
 
+def hard_kinds(r):
+    """Disks that have a size of their own, of those that this user can have."""
+    if r.is_root and os.path.exists('/dev/loop-control') and os.path.exists('/usr/sbin/mke2fs'):
+        return ['tmpfs', 'loop']
+    rig.say('no loop devices for this user')
+    return ['tmpfs']
+
+
+@test(66, 'limits.disk', 'a flood of files meets the end of a disk that has one')
+def many_files_hard(r):
+    flood = ('i=0; while [ $i -lt 40000 ]; do : >f$i || exit 9; i=$((i + 1)); done')
+    for kind in hard_kinds(r):
+        s = r.session('--disk', kind + ':16Mi')
+        got = s.json('sh', '-c', flood, seconds=120)
+        made = int(s.sh('ls | wc -l').out)
+        check(got['status'] == 'error' and 'f%d' % (made - 1) in got['stderr'], '%s: %s %r' % (
+            kind, got['status'], got['stderr'][-200:]))
+        check(1000 < made < 30000, '%s: %d were made' % (kind, made))
+        deep = s.json('sh', '-c', 'rm -f f*; while mkdir d 2>/dev/null; do cd d || exit 0; done', seconds=120,
+                      options=['--timeout', '2'])
+        rig.say('%s: %d files, then %s of deep directories' % (kind, made, deep['status']))
+        s.alive('after many files')
+        took = r.sbx('rm', s.id, seconds=60).seconds
+        check(took < 5 * rig.SCALE, '%s: removed in %.1f s' % (kind, took))
+
+
+# Each fills what there is in another way than by writing to a file that can be seen.
+FILLERS = {
+    'written': 'head -c 200000000 /dev/zero >f',
+    'at once by two': '(head -c 200000000 /dev/zero >/tmp/f; exit 1) & head -c 200000000 /dev/zero >/workspace/f; '
+                      'x=$?; wait $!; exit $x',
+    'deleted but open': 'exec 3>f; rm f; head -c 200000000 /dev/zero >&3',
+    'allocated': 'python3 -c \'import os; f = os.open("f", os.O_CREAT | os.O_RDWR); os.posix_fallocate(f, 0, 10**8)\'',
+    'mapped': 'python3 -c \'import mmap, os; f = os.open("f", os.O_CREAT | os.O_RDWR); os.ftruncate(f, 10**8)\n'
+              'm = mmap.mmap(f, 10**8)\nfor i in range(0, 10**8, 4096): m[i] = 1\'',
+}
+
+
+@test(67, 'limits.disk', 'no way to fill a disk that has a size goes over it')
+def disk_full_hard(r):
+    for kind in hard_kinds(r):
+        s = r.session('--disk', kind + ':16Mi')
+        v = os.statvfs(r.home)
+        before = v.f_bavail * v.f_frsize
+        for name, script in FILLERS.items():
+            if 'python3' in script and not os.path.exists('/usr/bin/python3'):
+                continue
+            got = s.json('sh', '-c', script, seconds=60)
+            check(got['status'] in ('error', 'killed'), '%s: %s: %s' % (kind, name, got['status']))
+            check(got['usage']['disk_bytes'] <= 16 * MIB, '%s: %s: %d bytes' % (kind, name, got['usage']['disk_bytes']))
+            if kind == 'loop':
+                size = os.stat(os.path.join(s.path, 'disk.img')).st_blocks * 512
+                check(size <= 17 * MIB, '%s: the image has %d MiB' % (name, size // MIB))
+            again = s.json('sh', '-c', 'rm -f /workspace/f /tmp/f; head -c 4000000 /dev/zero >g && rm g')
+            check(again['status'] == 'success', '%s: after %s: %r' % (kind, name, again['stderr']))
+        v = os.statvfs(r.home)
+        used = before - v.f_bavail * v.f_frsize
+        rig.say('%s: the host has %d MiB less' % (kind, used // MIB))
+        # Through cp, too, and it stays usable.
+        source = os.path.join(r.scratch, 'large')
+        with open(source, 'wb') as f:
+            f.truncate(40 * MIB)
+        os.chmod(source, 0o644)
+        r.sbx('cp', source, s.id + ':/workspace/large', ok=False, seconds=60)
+        s.sh('rm -f large', ok=False)
+        s.alive('after a full disk')
+
+
 @test(67, 'limits.disk', 'what a cell leaves running is held between cells')
 def left_running(r):
     s = r.session('--disk', '32Mi')
@@ -234,7 +302,7 @@ def sparse(r):
 @test(69, '-', 'a flood of output is taken without end, blocked or not')
 def flood(r):
     s = r.session()
-    got = s.json('sh', '-c', 'yes & a=$!; yes >&2 & sleep 1; kill $a $!', options=['--timeout', '20'],
+    got = s.json('sh', '-c', 'yes & a=$!; yes >&2 & sleep 1; kill $a $!', options=['--timeout', '2'],
                  seconds=60)
     check(got['status'] == 'success' and got['stdout_truncated'], 'status %s' % got['status'])
     check(len(got['stdout']) < 4 * MIB, 'kept %d' % len(got['stdout']))
