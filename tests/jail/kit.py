@@ -328,7 +328,8 @@ class Kit:
 
     def traces(self):
         """What sessions of ours have on this machine, by kind."""
-        marks = [self.dir, *self.ids]
+        # An empty mark would be one of every process there is.
+        marks = [self.dir, *filter(None, self.ids)]
         processes = {pid: words for pid, words, program in processes_of_all()
                      if any(m in words or m in program for m in marks) and pid != os.getpid()}
         names = {"sbx-" + i for i in self.ids}
