@@ -5,7 +5,6 @@
 #include <stdint.h>
 
 #include "base/id.h"
-#include "base/text.h"
 #include "sys/cgroup.h"
 
 /* Where the world is looked at; a test gives a tree of its own. */
@@ -46,6 +45,10 @@ struct cgroup {
 	struct cgroup_dir leaf; /* v2: at[PLACE_V2]/base, where the processes are */
 	enum cgroup_version version[CGROUP_CONTROLLERS];
 	char why[CGROUP_CONTROLLERS][CGROUP_WHY_MAX];
+	int sysno[CGROUP_CONTROLLERS]; /* behind it */
+	char *own_v1[CGROUP_CONTROLLERS]; /* the caller's group where v1 has the controller, or NULL */
+	char *own;              /* v2: the caller's group; NULL without the hierarchy */
+	char *top;              /* v2: the mount point */
 	bool has_children;      /* child memory groups can be made */
 	struct cgroup_child children[CGROUP_CHILDREN_MAX];
 	size_t n_children;
@@ -114,6 +117,19 @@ void cgroup_v1_read(struct cgroup *cg, struct cgroup_usage *ret);
 int cgroup_v2_make(struct cgroup *cg, uint32_t wanted, const char *own, const char *top);
 void cgroup_v2_read(struct cgroup *cg, struct cgroup_usage *ret);
 
+/* Makes the session's group in the parent that gives the most controllers; which ones. @own and
+ * @top are of cgroup_where; @ret_sysno is why not more. */
+uint32_t cgroup_v2_place(struct cgroup *cg, uint32_t wanted, const char *own, const char *top,
+	int *ret_sysno);
+
+/* Hands controllers down, each alone: one that is refused must not stop the others. Those that
+ * are; the errno of the last refusal is set where there was one. */
+uint32_t cgroup_v2_enable(int dir, uint32_t mask, int *ret_refused);
+
+/* Removes what has this name in any parent that cgroup_v2_place may have chosen; [ms]. */
+void cgroup_v2_remove_name(const struct cgroup_host *h, const char *name, const char *own,
+	const char *top, int64_t timeout_ms);
+
 /* The controller is not in use, because of an errno at a step. */
 void cgroup_none(struct cgroup *cg, enum cgroup_controller c, int sysno, const char *step);
 
@@ -127,6 +143,8 @@ int cgroup_remove_tree(const struct cgroup_host *h, const char *path, int64_t ti
 /* Faults: as of cgroup_make. */
 int cgroup_make_on(const struct cgroup_host *h, const char *id, const struct cgroup_limits *l,
 	struct cgroup **ret, struct fault *f);
+
+void cgroup_remove_id_on(const struct cgroup_host *h, const char *id);
 
 /* Faults: as of cgroup_remove_paths. */
 int cgroup_remove_paths_on(const struct cgroup_host *h, const char *paths, struct fault *f);

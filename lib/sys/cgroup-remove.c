@@ -12,6 +12,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "sys/cgroup-inner.h"
 #include "sys/pidfd.h"
@@ -142,13 +143,31 @@ int cgroup_remove_paths(const char *paths, struct fault *f)
 	return cgroup_remove_paths_on(&cgroup_host_real, paths, f);
 }
 
+void cgroup_remove_id_on(const struct cgroup_host *h, const char *id)
+{
+	static const char *const v1_names[] = { "cpu", "memory", "pids" };
+	auto_text struct text self = { 0 }, mountinfo = { 0 };
+	auto_fd int proc = open(h->proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_free char *name = mem_format(CGROUP_PREFIX "%s", id);
+
+	if (!id_is_valid(id) || proc < 0 || cgroup_read_text(proc, "self/cgroup", &self) ||
+		cgroup_read_text(proc, "self/mountinfo", &mountinfo))
+		return;
+	const char *groups = text_string(&self), *mounts = text_string(&mountinfo);
+	for (size_t i = 0; i < array_size(v1_names); i++) {
+		auto_free char *own = NULL;
+		if (cgroup_where(groups, mounts, v1_names[i], &own, NULL))
+			continue;
+		auto_free char *path = mem_format("%s/%s", own, name);
+		if (access(path, F_OK) == 0)
+			cgroup_remove_tree(h, path, KILL_PATHS_MS);
+	}
+	auto_free char *own = NULL, *top = NULL;
+	if (!cgroup_where(groups, mounts, NULL, &own, &top))
+		cgroup_v2_remove_name(h, name, own, top, KILL_PATHS_MS);
+}
+
 void cgroup_remove_id(const char *id)
 {
-	/* Making them takes leftovers of the same name away, whatever hierarchies there are. */
-	const struct cgroup_limits all = { .cpu_milli = 1000, .memory_bytes = 1 << 30, .pids = 1000 };
-	struct cgroup *cg;
-	struct fault f;
-
-	if (cgroup_make(id, &all, &cg, &f) >= 0)
-		cgroup_remove(cg);
+	cgroup_remove_id_on(&cgroup_host_real, id);
 }

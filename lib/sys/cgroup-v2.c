@@ -11,116 +11,8 @@
 /*
  * A group with processes in it may not hand controllers down (cgroup-v2.rst, "No Internal
  * Process Constraint"). So the session's group has the limits and no process; they live in its child
- * "base" and in one child for each exec-init. The same rule forbids making the session's
- * group below the caller's own one, unless that is the root: then it becomes its sibling,
- * below a parent that is delegated to the caller and already hands the controllers down.
+ * "base" and in one child for each exec-init. Where it lies: cgroup-v2-place.c.
  */
-
-static const char *const names[CGROUP_CONTROLLERS] = {
-	[CGROUP_CPU] = "cpu", [CGROUP_MEMORY] = "memory", [CGROUP_PIDS] = "pids",
-};
-
-/* How many parents are tried. Source: systemd.slice(5): a scope or service lies in a slice
- * (app.slice, session.slice), that below user@.service. */
-enum { PARENTS_MAX = 3 };
-
-static uint32_t read_controllers(int dir, const char *file)
-{
-	auto_text struct text t = { 0 };
-	uint32_t found = 0;
-	char *save = NULL;
-
-	if (cgroup_read_text(dir, file, &t) || !t.data)
-		return 0;
-	for (char *w = strtok_r(t.data, " \n", &save); w; w = strtok_r(NULL, " \n", &save))
-		for (uint32_t c = 0; c < CGROUP_CONTROLLERS; c++)
-			if (!strcmp(w, names[c]))
-				found |= 1u << c;
-	return found;
-}
-
-/* Hands controllers down, each alone: one that is refused must not stop the others. The
- * errno of the last refusal, or 0. */
-static int enable(int dir, uint32_t mask)
-{
-	int refused = 0;
-
-	for (uint32_t c = 0; c < CGROUP_CONTROLLERS; c++) {
-		char word[16];
-		snprintf(word, sizeof word, "+%s", names[c]);
-		int r = mask & 1u << c ? cgroup_write(dir, "cgroup.subtree_control", word) : 0;
-		if (r)
-			refused = -r;
-	}
-	return refused;
-}
-
-/* Moving a process needs write access to cgroup.procs of the common ancestor: the parent. */
-static int may_move(int parent)
-{
-	return faccessat(parent, "cgroup.procs", W_OK, AT_EACCESS) < 0 ? -errno : 0;
-}
-
-struct attempt {
-	uint32_t got;
-	int sysno; /* why not more */
-};
-
-/* Makes the session's group in a parent and sees which controllers it has. */
-static struct attempt try_parent(struct cgroup *cg, const char *parent, uint32_t wanted, bool is_own)
-{
-	struct cgroup_dir *d = &cg->at[PLACE_V2];
-	auto_fd int dir = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	int r = dir < 0 ? -errno : may_move(dir), refused = 0;
-	auto_text struct text type = { 0 };
-
-	if (r)
-		return (struct attempt){ 0, -r };
-	uint32_t have = read_controllers(dir, "cgroup.controllers") & wanted;
-	uint32_t missing = have & ~read_controllers(dir, "cgroup.subtree_control");
-	/* Only in the own group: what a slice of the user's manager hands down is not ours to
-	 * change. */
-	if (missing)
-		refused = is_own ? enable(dir, missing) : EACCES;
-	r = cgroup_dir_make(cg, parent, cg->name, d);
-	if (r)
-		return (struct attempt){ 0, -r };
-	if (!cgroup_read_text(d->fd, "cgroup.type", &type) && type.data &&
-		strncmp(type.data, "domain\n", 7))
-		return (struct attempt){ 0, EOPNOTSUPP };
-	return (struct attempt){ read_controllers(d->fd, "cgroup.controllers") & wanted,
-		refused ? refused : ENOENT };
-}
-
-/* Makes the group in the nearest parent that gives the most controllers. */
-static struct attempt choose_parent(struct cgroup *cg, uint32_t wanted, const char *own,
-	const char *top)
-{
-	auto_free char *parent = mem_string(own), *best_parent = NULL;
-	struct attempt best = { 0, ENOENT };
-
-	for (int i = 0; i < PARENTS_MAX; i++) {
-		struct attempt a = try_parent(cg, parent, wanted, i == 0);
-		if (a.got == wanted)
-			return a;
-		cgroup_dir_drop(&cg->at[PLACE_V2]);
-		/* The first reason is the one that concerns the own group. */
-		if (i == 0)
-			best.sysno = a.sysno;
-		if (__builtin_popcount(a.got) > __builtin_popcount(best.got)) {
-			best.got = a.got;
-			free(best_parent);
-			best_parent = mem_string(parent);
-		}
-		if (strlen(parent) <= strlen(top))
-			break;
-		*strrchr(parent, '/') = 0;
-	}
-	if (best_parent && try_parent(cg, best_parent, wanted, !strcmp(best_parent, own)).got == best.got)
-		return best;
-	cgroup_dir_drop(&cg->at[PLACE_V2]);
-	return (struct attempt){ 0, best.sysno };
-}
 
 static int set_memory(struct cgroup *cg, int dir)
 {
@@ -173,35 +65,30 @@ static int (*const setters[CGROUP_CONTROLLERS])(struct cgroup *cg, int dir) = {
 
 static void give_up(struct cgroup *cg, uint32_t mask, int sysno, const char *step)
 {
-	for (uint32_t c = 0; c < CGROUP_CONTROLLERS; c++) {
-		if (!(mask & 1u << c))
-			continue;
-		cgroup_none(cg, c, sysno, step);
-		size_t n = strlen(cg->why[c]);
-		if (sysno == EACCES || sysno == EBUSY)
-			snprintf(cg->why[c] + n, CGROUP_WHY_MAX - n, "; try: systemd-run --user --scope");
-	}
+	for (uint32_t c = 0; c < CGROUP_CONTROLLERS; c++)
+		if (mask & 1u << c)
+			cgroup_none(cg, c, sysno, step);
 }
 
 int cgroup_v2_make(struct cgroup *cg, uint32_t wanted, const char *own, const char *top)
 {
 	struct cgroup_dir *d = &cg->at[PLACE_V2];
-	struct attempt a = choose_parent(cg, wanted, own, top);
-	int r;
+	int sysno = ENOENT, refused = 0, r;
+	uint32_t got = cgroup_v2_place(cg, wanted, own, top, &sysno);
 
-	give_up(cg, wanted & ~a.got, a.sysno, "make a group");
-	if (!a.got)
+	give_up(cg, wanted & ~got, sysno, "make a group");
+	if (!got)
 		return 0;
 	r = cgroup_dir_make(cg, d->path, "base", &cg->leaf);
 	if (r) {
 		cgroup_dir_drop(d);
-		give_up(cg, a.got, -r, "make a group");
+		give_up(cg, got, -r, "make a group");
 		return 0;
 	}
-	if (a.got & 1u << CGROUP_MEMORY)
-		cg->has_children = !enable(d->fd, 1u << CGROUP_MEMORY);
+	if (got & 1u << CGROUP_MEMORY)
+		cg->has_children = cgroup_v2_enable(d->fd, 1u << CGROUP_MEMORY, &refused);
 	for (uint32_t c = 0; c < CGROUP_CONTROLLERS; c++) {
-		if (!(a.got & 1u << c))
+		if (!(got & 1u << c))
 			continue;
 		r = setters[c](cg, d->fd);
 		if (r > 0)

@@ -193,21 +193,19 @@ static int make_all(struct cgroup *cg, const char *self, const char *mountinfo)
 	int r = 0;
 
 	for (uint32_t c = 0; c < CGROUP_CONTROLLERS && !r; c++) {
-		auto_free char *own = NULL;
-		int at = cgroup_where(self, mountinfo, v1_names[c], &own, NULL);
+		int at = cgroup_where(self, mountinfo, v1_names[c], &cg->own_v1[c], NULL);
 		if (!at)
-			r = cgroup_v1_make(cg, c, own);
+			r = cgroup_v1_make(cg, c, cg->own_v1[c]);
 		else if (at == -EXDEV)
 			cgroup_none(cg, c, EXDEV, "find the own group");
 		else
 			rest |= 1u << c;
 	}
-	auto_free char *v2_own = NULL, *v2_top = NULL;
 	if (r || !rest)
 		return r;
-	int at = cgroup_where(self, mountinfo, NULL, &v2_own, &v2_top);
+	int at = cgroup_where(self, mountinfo, NULL, &cg->own, &cg->top);
 	if (!at)
-		return cgroup_v2_make(cg, rest, v2_own, v2_top);
+		return cgroup_v2_make(cg, rest, cg->own, cg->top);
 	for (uint32_t c = 0; c < CGROUP_CONTROLLERS; c++)
 		if (rest & 1u << c)
 			cgroup_none(cg, c, -at, "find the own group");
@@ -455,6 +453,10 @@ struct cgroup *cgroup_remove(struct cgroup *cg)
 	cgroup_dir_close(&cg->leaf);
 	while (cg->n_children)
 		close_child(&cg->children[--cg->n_children]);
+	for (size_t i = 0; i < CGROUP_CONTROLLERS; i++)
+		free(cg->own_v1[i]);
+	free(cg->own);
+	free(cg->top);
 	free(cg);
 	return NULL;
 }

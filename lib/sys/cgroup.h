@@ -22,6 +22,7 @@
 #include <sys/types.h>
 
 #include "base/fault.h"
+#include "base/text.h"
 
 struct cgroup_limits {
 	uint64_t cpu_milli;     /* thousandths of a CPU; 0: none */
@@ -47,6 +48,14 @@ int cgroup_make(const char *id, const struct cgroup_limits *l, struct cgroup **r
 /* "cgroup-v2", "cgroup-v1" or "none". */
 const char *cgroup_enforced(const struct cgroup *cg, enum cgroup_controller c);
 const char *cgroup_why(const struct cgroup *cg, enum cgroup_controller c);
+
+/*
+ * cgroup_fix - what the caller, or root, can do so that a controller is in use
+ * @ret:  one command line, or a few words
+ *
+ * Returns: whether there is anything to do.
+ */
+bool cgroup_fix(const struct cgroup *cg, enum cgroup_controller c, struct text *ret);
 
 /* One in each hierarchy: three of v1, and v2. */
 enum { CGROUP_DOORS = 4 };

@@ -7,7 +7,8 @@
 #include "base/auto.h"
 #include "sys/proc.h"
 
-uint64_t proc_start_ticks(pid_t pid)
+/* A field of /proc/PID/stat from the third on, as a number; 0 when there is none. */
+static uint64_t read_field(pid_t pid, int wanted)
 {
 	char path[32], text[1024];
 
@@ -19,7 +20,17 @@ uint64_t proc_start_ticks(pid_t pid)
 	text[n] = 0;
 	/* The name may hold blanks and brackets; the fields begin behind the last bracket. */
 	char *at = strrchr(text, ')');
-	for (int field = 2; at && field < 22; field++)
+	for (int field = 2; at && field < wanted; field++)
 		at = strchr(at + 1, ' ');
 	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+uint64_t proc_start_ticks(pid_t pid)
+{
+	return read_field(pid, 22);
+}
+
+pid_t proc_parent(pid_t pid)
+{
+	return (pid_t)read_field(pid, 4);
 }

@@ -335,6 +335,54 @@ static void test_fake_v2(void **state)
 	assert_null(cgroup_remove(cg));
 }
 
+/* A caller whose group lies below one of his own that is no slice (DelegateSubgroup= of systemd),
+ * with a limit in the given file. */
+static struct cgroup *make_below_service(struct fake *k, const char *file, const char *value)
+{
+	static const char *const files[] = { "memory.max", "memory.high", "pids.max", "cpu.max" };
+	struct cgroup *cg = NULL;
+	struct fault f;
+
+	fake_text(k, "0::/x.service/main\n", "1 2 0:1 / @/cg rw - cgroup2 c rw\n");
+	fake_dir(k, "cg");
+	put_file(fake_dir(k, "cg/x.service"), "cgroup.controllers", "cpu memory pids\n");
+	put_file(fake_dir(k, "cg/x.service"), "cgroup.subtree_control", "");
+	put_file(fake_dir(k, "cg/x.service"), "cgroup.procs", "");
+	put_file(fake_dir(k, "cg/x.service"), "gives", "cpu memory pids\n");
+	put_file(fake_dir(k, "cg/x.service/main"), "cgroup.controllers", "");
+	put_file(fake_dir(k, "cg/x.service/main"), "cgroup.procs", "");
+	for (size_t i = 0; i < array_size(files); i++)
+		put_file(fake_dir(k, "cg/x.service/main"), files[i], "max\n");
+	put_file(fake_dir(k, "cg/x.service/main"), file, value);
+	assert_int_equal(cgroup_make_on(&k->host, "e", &limits, &cg, &f), 0);
+	return cg;
+}
+
+static void test_fake_v2_hands_down(void **state)
+{
+	struct fake *k = *state;
+	struct cgroup *cg = make_below_service(k, "pids.max", "9000\n");
+
+	for (int c = 0; c < CGROUP_CONTROLLERS; c++)
+		assert_string_equal(cgroup_enforced(cg, c), "cgroup-v2");
+	expect_file(fake_dir(k, "cg/x.service/sbx-e"), "pids.max", "32");
+	cgroup_remove(cg);
+}
+
+/* What limits the caller holds for his sessions, too. */
+static void test_fake_v2_escapes_no_limit(void **state)
+{
+	static const char *const own[][2] = { { "memory.max", "1048576\n" }, { "memory.high", "1048576\n" },
+		{ "pids.max", "31\n" }, { "cpu.max", "5000 100000\n" } };
+
+	for (size_t i = 0; i < array_size(own); i++) {
+		struct cgroup *cg = make_below_service(*state, own[i][0], own[i][1]);
+		assert_string_equal(cgroup_enforced(cg, CGROUP_MEMORY), "none");
+		assert_non_null(strstr(cgroup_why(cg, CGROUP_MEMORY), "would escape"));
+		cgroup_remove(cg);
+	}
+}
+
 static void test_fake_v2_cpu(void **state)
 {
 	struct fake *k = *state;
@@ -384,6 +432,8 @@ static void test_none(void **state)
 		"1 2 0:1 / @/mem rw - cgroup c rw,memory\n1 2 0:1 / @/cg rw - cgroup2 c rw\n");
 	fake_dir(k, "mem");
 	put_file(fake_dir(k, "cg"), "cgroup.procs", "");
+	put_file(fake_dir(k, "cg"), "cgroup.controllers", "cpu pids\n");
+	put_file(fake_dir(k, "cg"), "cgroup.subtree_control", "cpu pids\n");
 	fake_sysno = EROFS;
 	assert_int_equal(cgroup_make_on(&k->host, "d", &limits, &cg, &f), 0);
 	assert_non_null(strstr(cgroup_why(cg, CGROUP_MEMORY), "read-only"));
@@ -509,7 +559,7 @@ static void test_real_oom(void **state)
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	cgroup_child_read(cg, 7, &u);
 	assert_int_equal(u.oom_kills, 1);
-	assert_true(u.memory_peak_bytes > 32 * MIB && u.memory_peak_bytes <= 64 * MIB);
+	assert_true(u.memory_peak_bytes > 32 * MIB && u.memory_peak_bytes <= 66 * MIB);
 	cgroup_read(cg, &u);
 	assert_int_equal(u.oom_kills, 1);
 	assert_true(u.has_memory && u.has_pids);
@@ -638,6 +688,8 @@ int main(void)
 		cmocka_unit_test(test_below_mount),
 		in_fake(test_fake_v1),
 		in_fake(test_fake_v2),
+		in_fake(test_fake_v2_hands_down),
+		in_fake(test_fake_v2_escapes_no_limit),
 		in_fake(test_fake_v2_cpu),
 		in_fake(test_none),
 		cmocka_unit_test(test_remove_paths_refuses),
