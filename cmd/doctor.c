@@ -35,6 +35,7 @@ struct findings {
 	struct text walls;
 	struct fault fault;  /* kind NONE: a jail could be made */
 	struct session_status status;
+	struct text fixes[LIMIT_KINDS]; /* what would put a control group behind it */
 };
 
 static int read_walls(int conn, struct text *walls, struct fault *f)
@@ -87,11 +88,8 @@ static int look(struct cmd_env *env, struct findings *ret, struct fault *f)
 
 static const char *fix_of(const struct findings *d, int limit)
 {
-	if (strcmp(d->status.enforced_by[limit], "none") != 0)
-		return NULL;
-	return geteuid() == 0 ?
-		"mount the controller's cgroup hierarchy writable" :
-		"run below a delegated group: systemd-run --user --scope -p Delegate=yes sbx ...";
+	return strncmp(d->status.enforced_by[limit], "cgroup", 6) && d->fixes[limit].n ?
+		text_string(&d->fixes[limit]) : NULL;
 }
 
 static void put_limits(const struct findings *d, struct text *t)
@@ -208,6 +206,24 @@ static void print_fallbacks(const struct findings *d)
 	}
 }
 
+/* One line for all that the same helps. */
+static void print_fixes(const struct findings *d)
+{
+	for (int i = 0; i < LIMIT_KINDS; i++) {
+		const char *fix = fix_of(d, i);
+		bool said = false;
+		for (int j = 0; fix && j < i; j++)
+			said |= fix_of(d, j) && !strcmp(fix, fix_of(d, j));
+		if (!fix || said)
+			continue;
+		printf("  fix for %s", limit_names[i]);
+		for (int j = i + 1; j < LIMIT_KINDS; j++)
+			if (fix_of(d, j) && !strcmp(fix, fix_of(d, j)))
+				printf(", %s", limit_names[j]);
+		printf(": %s\n", fix);
+	}
+}
+
 static int print_text(const struct cmd_env *env, const struct findings *d, struct fault *f)
 {
 	auto_doc struct fmt_doc *doc = NULL;
@@ -230,9 +246,7 @@ static int print_text(const struct cmd_env *env, const struct findings *d, struc
 	puts("\nLimits:");
 	for (int i = 0; i < LIMIT_KINDS; i++)
 		printf("  %-28s %s\n", limit_names[i], d->status.enforced_by[i]);
-	for (int i = 0; i < LIMIT_KINDS; i++)
-		if (fix_of(d, i))
-			printf("  fix for %s: %s\n", limit_names[i], fix_of(d, i));
+	print_fixes(d);
 	print_fallbacks(d);
 	printf("\n%u of %u walls hold.\n", held, all);
 	return 0;
@@ -246,8 +260,10 @@ static int run(struct cmd_env *env, const void *p, struct fault *f)
 	d.n_places = jail_places(env->store.dir, d.places);
 	int r = look(env, &d, &d.fault);
 
-	if (r >= 0)
+	if (r >= 0) {
 		d.fault.kind = FAULT_NONE;
+		session_limit_fixes(d.fixes);
+	}
 	r = 0;
 	if (a->json)
 		print_json(env, &d);
@@ -257,6 +273,8 @@ static int run(struct cmd_env *env, const void *p, struct fault *f)
 	if (!kind && !all_hold(&d))
 		kind = FAULT_DENIED;
 	text_done(&d.walls);
+	for (int i = 0; i < LIMIT_KINDS; i++)
+		text_done(&d.fixes[i]);
 	/* What was printed says it all; the exit code is for scripts. */
 	return r < 0 ? r : fault_exit_code(kind);
 }

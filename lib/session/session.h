@@ -64,3 +64,7 @@ int session_remove(struct store_session *s, struct fault *f);
 /* Removes what killed commands left: one-off sessions without supervisor, half-made ones,
  * trash. Cheap when there is nothing. Best effort, silent. */
 void session_sweep(struct store *st);
+
+/* What the caller, or root, can do so that a control group stands behind the limits that have none
+ * here; a text that stays empty: nothing. */
+void session_limit_fixes(struct text ret[LIMIT_KINDS]);

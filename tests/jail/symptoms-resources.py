@@ -1,8 +1,11 @@
 """Memory, processes, disk: what other systems were reported to get wrong."""
+import contextlib
+import json
 import os
+import subprocess
 
 import kit
-from kit import MIB, Lacks, check, eq, read, test
+from kit import MIB, Lacks, check, eq, read, test, until
 
 EATER = "x = []\nwhile True: x.append(bytearray(8 << 20))"
 
@@ -195,6 +198,44 @@ def full_disk(k):
     check(done.out.endswith("room\n"), "it does not work again:", done)
     check("No space left" in done.out + done.err or "ENOSPC" in done.out + done.err, "the cause is not said:", done)
     check("create 0" not in done.out, "a session was made on a full disk:", done)
+
+
+@test("the line that doctor advises to an ordinary user gives the limits", modes=("user",))
+def advice(k):
+    limits = {n: l for n, l in k.sbx("doctor", "--json").json["limits"].items() if n in ("cpu", "memory", "pids")}
+    lines = {l["fix"] for l in limits.values() if l["fix"]}
+    if not lines:
+        raise Lacks("this user has control groups")
+    if not kit.IS_ROOT:
+        raise Lacks("it takes root to follow it")
+    for line in lines:
+        check(line.startswith("as root: g="), "no line for a shell:", line)
+    # A shell that waits, is moved, and then goes on.
+    sh = subprocess.Popen(["sh", "-c", 'read x; exec "$@"', "sh", k.program, "doctor", "--json"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, env=k.environment(), cwd=k.scratch, **k.who())
+    made = []
+    try:
+        for line in lines:
+            script = line.removeprefix("as root: ").replace("PID-OF-YOUR-SHELL", str(sh.pid))
+            made += k.command(["sh", "-ec", script + "; echo $g"], user=0, group=0).out.split()
+        out, _ = sh.communicate(b"go\n", timeout=60 * kit.SCALE)
+        after = json.loads(out)["limits"]
+        for name in limits:
+            check(after[name]["enforced_by"].startswith("cgroup"), f"{name} after it:", after[name])
+    finally:
+        sh.kill()
+        sh.wait()
+        sh.stdin.close()
+        sh.stdout.close()
+        for top in made:
+            check(until(lambda: remove_groups(top)), "stays:", top)
+
+
+def remove_groups(top):
+    for folder, _, _ in os.walk(top, topdown=False):
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
+    return not os.path.exists(top)
 
 
 if __name__ == "__main__":
