@@ -6,6 +6,7 @@ its last line is kit.main(). It is run once as root and once as an ordinary user
     symptoms-GROUP.py root|user SBX [WORD-OF-A-TITLE...]
 
 SBX_TEST_SCALE   multiplies every time bound (default 1)
+SBX_TEST_ROUNDS  multiplies how often pure repetition is done (default 1; emulation: less)
 SBX_TEST_REQUIRE a test that is skipped fails, unless the machine cannot have it (Lacks)
 """
 import contextlib
@@ -22,6 +23,7 @@ import time
 import traceback
 
 SCALE = float(os.environ.get("SBX_TEST_SCALE", "1"))
+ROUNDS = float(os.environ.get("SBX_TEST_ROUNDS", "1"))
 REQUIRE = bool(os.environ.get("SBX_TEST_REQUIRE"))
 USER = 4242  # an id without an account
 IS_ROOT = os.geteuid() == 0
@@ -65,6 +67,11 @@ def until(condition, seconds=5, pause=0.02):
         if value or time.monotonic() > end:
             return value
         time.sleep(pause)
+
+
+def rounds(times):
+    """How often a test repeats itself that is nothing but repetition."""
+    return max(2, round(times * ROUNDS))
 
 
 def say(text):

@@ -143,7 +143,7 @@ def last_byte_tty(k):
 
 def last_bytes(k, options, end):
     s = k.session()
-    times = 100 if k.has_sanitizer() else 500
+    times = kit.rounds(100 if k.has_sanitizer() else 500)
     for i in range(times):
         size = i * 37 % 5000
         done = s.exec(*options, "--", "sh", "-c", f"head -c {size} /dev/zero | tr '\\0' a; printf %s \"<{i}>\"")
