@@ -142,7 +142,7 @@ static void build(struct init *x, struct fault *f, int fs)
 		give_up(x, f);
 	}
 	take_mounts(x);
-	if (setup_run(&x->setup, false, f) < 0)
+	if (setup_run(&x->setup, false, f) < 0 || setup_close_root(&x->setup, f) < 0)
 		give_up(x, f);
 }
 

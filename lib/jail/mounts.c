@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "jail/mounts.h"
 #include "sys/kernel.h"
+#include "sys/landlock.h"
 #include "sys/mnt.h"
 
 static int bind_directory(int root, const struct plan_op *op)
@@ -126,12 +127,20 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
+bool mounts_is_place(const struct plan_rule *rule)
+{
+	return rule->access & LANDLOCK_MAKE_REG;
+}
+
 static bool is_expected(const struct plan *p, const char *path, const char *flags)
 {
 	if (!has_word(flags, "nosuid"))
 		return false;
 	if (!strcmp(path, "/"))
 		return has_word(flags, "nodev");
+	for (uint32_t i = 0; i < p->n_rules; i++)
+		if (mounts_is_place(&p->rules[i]) && !strcmp(path, p->rules[i].path))
+			return has_word(flags, "nodev");
 	for (uint32_t i = 0; i < p->n_ops; i++) {
 		const struct plan_op *op = &p->ops[i];
 		size_t n = strlen(op->path);

@@ -19,6 +19,7 @@
 #include "jail/mounts.h"
 #include "jail/setup.h"
 #include "sys/kernel.h"
+#include "sys/landlock.h"
 #include "sys/mnt.h"
 
 enum { KEYCTL_JOIN_SESSION = 1 };
@@ -249,5 +250,37 @@ int setup_run(struct setup *s, bool late, struct fault *f)
 		if (r < 0 && !(op->flags & PLAN_OPTIONAL && absent))
 			return setup_fail(f, r, names[op->kind], op->path);
 	}
+	return 0;
+}
+
+/* A clone of a writable place, made while the root still is writable. */
+static int clone_place(int root, const struct plan_rule *rule)
+{
+	auto_fd int dir = mnt_open(root, rule->path + 1, O_PATH | O_DIRECTORY);
+
+	return dir < 0 ? dir : mnt_clone(dir, "", false);
+}
+
+/* Moving a file from one of them to another is EXDEV then, as between file systems. */
+int setup_close_root(struct setup *s, struct fault *f)
+{
+	int trees[PLAN_RULES_MAX], r = 0;
+
+	if (landlock_abi() >= LANDLOCK_ABI_TRUNCATE)
+		return 0;
+	for (uint32_t i = 0; i < s->plan->n_rules; i++)
+		trees[i] = mounts_is_place(&s->plan->rules[i]) ?
+			clone_place(s->root, &s->plan->rules[i]) : -ENOENT;
+	r = mnt_change(s->root, KERNEL_MOUNT_RDONLY, 0, false);
+	for (uint32_t i = 0; i < s->plan->n_rules; i++) {
+		auto_fd int tree = trees[i];
+		if (tree == -ENOENT || r < 0)
+			continue;
+		r = tree < 0 ? tree : mnt_attach(tree, s->root, s->plan->rules[i].path + 1);
+	}
+	if (r < 0)
+		return setup_fail(f, r, "make the root read-only", NULL);
+	setup_note(&s->report, "root: read-only by its mount, as Landlock before Linux 6.2 lets "
+		"files be cut off\n");
 	return 0;
 }

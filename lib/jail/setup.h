@@ -26,6 +26,10 @@ int setup_spaces(int fs, struct setup *s, struct fault *f);
  * DENIED, SYSTEM; the text names the operation and the path. */
 int setup_run(struct setup *s, bool late, struct fault *f);
 
+/* After that: where Landlock cannot keep the root from being changed, it is mounted read-only, with
+ * what may be written bound on top. Faults: DENIED, SYSTEM. */
+int setup_close_root(struct setup *s, struct fault *f);
+
 /* Of an exec-init: mounts, then the walls. What is in force is written to report. */
 int setup_exec(const struct plan *p, struct jail_report *report, struct fault *f);
 

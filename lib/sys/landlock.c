@@ -26,6 +26,13 @@ static uint32_t rights_of(int abi)
 	return abi == 2 ? 0x3fff : 0x1fff;
 }
 
+int landlock_abi(void)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_VERSION);
+
+	return abi < 0 ? 0 : (int)abi;
+}
+
 int landlock_open(int *ret_abi)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_VERSION);

@@ -16,6 +16,7 @@
 #define LANDLOCK_READ      (1u << 2)
 #define LANDLOCK_READ_DIR  (1u << 3)
 #define LANDLOCK_MAKE_CHAR (1u << 6)
+#define LANDLOCK_MAKE_REG  (1u << 8)
 #define LANDLOCK_MAKE_BLOCK (1u << 11)
 #define LANDLOCK_TRUNCATE  (1u << 14)
 #define LANDLOCK_IOCTL_DEV (1u << 15)
@@ -24,6 +25,11 @@
 /* A rule set that handles all file rights, and abstract sockets and signals where the
  * kernel can. A descriptor; -ENOSYS or -EOPNOTSUPP where there is none. */
 int landlock_open(int *ret_abi);
+
+/* What this kernel has; 0 without it. From LANDLOCK_ABI_TRUNCATE on (Linux 6.2) a file that may not
+ * be written may not be cut off either: truncate(2), and open(2) with O_TRUNC to read. */
+enum { LANDLOCK_ABI_TRUNCATE = 3 };
+int landlock_abi(void);
 
 /* Rights the kernel does not know are left out. A path that is no directory gets only
  * what a file can have. */

@@ -46,7 +46,7 @@ def devices(r):
     check(any(os.path.exists('/dev/' + d) for d in DEVICES), 'the control: the host has none')
 
 
-@test(29, 'write_root write_etc write_usr write_dev write_sys write_drivers',
+@test(29, 'write_root write_etc truncate_etc write_usr write_dev write_sys write_drivers',
       'the places of the system cannot be written')
 def places(r):
     def create(place):
@@ -57,7 +57,9 @@ def places(r):
               '/proc/sys', '/var', '/var/lib', '/home', '/root', '/opt', '/mnt']
     s = r.plain()
     rig.refusals(r, s, [create(p)._replace(name=p or '/') for p in closed])
-    more = [Try('truncate-passwd', "truncate '/etc/passwd 0", ('EROFS', 'EACCES', 'EPERM'), ''),
+    # To read, and cut off: 0x200 is O_TRUNC alone.
+    more = [Try('open-truncate-passwd', "openat -100 '/etc/passwd 0x200 0", ('EROFS', 'EACCES', 'EPERM'), ''),
+            Try('truncate-passwd', "truncate '/etc/passwd 0", ('EROFS', 'EACCES', 'EPERM'), ''),
             Try('unlink-passwd', "unlinkat -100 '/etc/passwd 0", ('EROFS', 'EACCES', 'EPERM'), ''),
             Try('chmod-usr', "fchmodat -100 '/usr/bin/env 0777", ('EROFS', 'EACCES', 'EPERM'), ''),
             Try('link-env', "linkat -100 '/usr/bin/env -100 '/workspace/env 0",
