@@ -28,7 +28,8 @@ def oom(k):
     for result in (s.run("python3", "-c", EATER), s.cell(EATER, "--lang", "python")):
         eq((result["status"], result["reason"]["kind"], result["exit_code"]), ("oom", "oom", 137))
         eq((result["reason"]["limit"], result["reason"]["enforced_by"]), (96 * MIB, by), "reason")
-        check(64 * MIB < result["reason"]["peak"] <= 97 * MIB, "peak:", result["reason"])
+        # v2 lets one that is being killed have what it still needs, and counts that.
+        check(64 * MIB < result["reason"]["peak"] <= 100 * MIB, "peak:", result["reason"])
         check("memory" in result["hint"], "hint:", result["hint"])
     s.exec("--", "python3", "-c", EATER).refused(137, "memory", "96 MiB")
     s.alive()
