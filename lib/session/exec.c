@@ -97,10 +97,11 @@ static bool open_record(struct exec *e, struct fault *f)
 	if (!keep)
 		keep = DEFAULT_OUTPUT_KEEP_BYTES;
 	e->keep_bytes = keep;
-	if (store_exec_make(e->s->session, e->id, &e->dir, f) < 0)
+	struct store_spares *spares = &e->s->spares;
+	if (store_spare_exec(e->s->session, spares, e->id, &e->dir, f) < 0)
 		return false;
-	spool_init(&e->out[0].spool, e->dir, "stdout", keep / 2);
-	spool_init(&e->out[1].spool, e->dir, "stderr", keep / 2);
+	spool_init(&e->out[0].spool, e->dir, "stdout", keep / 2, spares);
+	spool_init(&e->out[1].spool, e->dir, "stderr", keep / 2, spares);
 	return true;
 }
 

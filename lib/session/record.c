@@ -77,7 +77,7 @@ void record_write(struct exec *e, const char *result, size_t n)
 	json_raw(&t, result, n);
 	json_close(&t, '}');
 	text_put_char(&t, '\n');
-	if (file_replace(e->dir, "record.json", t.data, t.n, &f) < 0) {
+	if (store_spare_replace(&e->s->spares, e->dir, "record.json", t.data, t.n, &f) < 0) {
 		struct text *log = super_event(e->s, EVENT_LOG, e);
 		json_put_string(log, "level", "error");
 		json_put_string(log, "message", f.text);

@@ -157,6 +157,7 @@ void exec_settle(struct exec *e)
 	}
 	s->session->status.last_used_us = clock_wall_us();
 	s->idle_since_ms = clock_now_ms();
+	s->is_used = true;
 	if (e->w.r.flags & EXEC_LAST)
 		s->last_done = true;
 }

@@ -1,13 +1,14 @@
 #include <errno.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "session/spool.h"
 
-void spool_init(struct spool *s, int dir, const char *name, uint64_t budget_bytes)
+void spool_init(struct spool *s, int dir, const char *name, uint64_t budget_bytes,
+	struct store_spares *spares)
 {
-	*s = (struct spool){ .dir = dir, .name = name, .fd = -1, .half = budget_bytes / 2 };
+	*s = (struct spool){ .dir = dir, .name = name, .spares = spares, .fd = -1,
+		.half = budget_bytes / 2 };
 }
 
 /* Where byte offset lies in the file, and how many bytes follow it in one piece. */
@@ -49,8 +50,7 @@ void spool_add(struct spool *s, const void *p, size_t n)
 		s->digest = digest_new();
 	digest_add(s->digest, p, n);
 	if (s->fd < 0 && !s->error && s->half) {
-		s->fd = openat(s->dir, s->name, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-			0600);
+		s->fd = store_spare_open(s->spares, s->dir, s->name);
 		if (s->fd < 0)
 			s->error = errno;
 	}

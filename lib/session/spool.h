@@ -13,6 +13,7 @@
 struct spool {
 	int dir;           /* exec/ID, the caller's */
 	const char *name;  /* "stdout" or "stderr" */
+	struct store_spares *spares; /* NULL: none */
 	int fd;            /* -1: nothing was written yet */
 	uint64_t half;     /* [bytes] half of the budget */
 	uint64_t total;    /* [bytes] ever written */
@@ -20,8 +21,9 @@ struct spool {
 	struct digest *digest;
 };
 
-/* @budget_bytes: [bytes] for this stream. */
-void spool_init(struct spool *s, int dir, const char *name, uint64_t budget_bytes);
+/* @budget_bytes: [bytes] for this stream. The file is a spare one where there is one. */
+void spool_init(struct spool *s, int dir, const char *name, uint64_t budget_bytes,
+	struct store_spares *spares);
 void spool_add(struct spool *s, const void *p, size_t n);
 
 /* [bytes] How many of the bytes written are on disk. */

@@ -34,6 +34,9 @@
 /* [ms] A spare that could not be made is tried again; so often while nothing runs. */
 enum { SPARE_RETRY_MS = 50, SPARE_TRIES = 20 };
 
+/* [ms] Inodes for what comes next are made one by one when there is nothing else to do. */
+enum { SPARES_IDLE_MS = 2 };
+
 /* [ms] How often a session looks whether it is still there. */
 enum { LOOK_MS = 5 * 60 * 1000 };
 
@@ -131,6 +134,22 @@ static void retry_spare(struct super *s)
 		return;
 	s->spare_retry_ms = 0;
 	super_spare_wanted(s);
+}
+
+/* [ms] When the next one is made; 0: none is wanted. */
+static int64_t spares_due(const struct super *s)
+{
+	if (!s->is_used || s->ending || !store_spares_want(&s->spares) || super_is_busy(s))
+		return 0;
+	return s->idle_since_ms + SPARES_IDLE_MS;
+}
+
+static void make_spares(struct super *s)
+{
+	int64_t due = spares_due(s);
+
+	if (due && clock_now_ms() >= due)
+		store_spares_fill(&s->spares, s->session);
 }
 
 static void reply_stop(struct super *s)
@@ -242,7 +261,8 @@ static int64_t next_wake(struct super *s)
 {
 	const struct session_spec *spec = &s->session->spec;
 	int64_t now = clock_now_ms(), at = limit_next_ms(s);
-	int64_t due[] = { s->expires_ms, 0, 0, s->spare_retry_ms, s->look_ms, overdue_next_ms(s) };
+	int64_t due[] = { s->expires_ms, 0, 0, s->spare_retry_ms, s->look_ms, overdue_next_ms(s),
+		spares_due(s) };
 
 	if (!super_is_busy(s) && !conn_is_any_waiting(s)) {
 		due[1] = spec->idle_timeout_ms ? s->idle_since_ms + (int64_t)spec->idle_timeout_ms : 0;
@@ -312,6 +332,7 @@ static void run(struct super *s)
 		limit_step(s);
 		overdue_step(s);
 		retry_spare(s);
+		make_spares(s);
 		check_times(s);
 		if (is_over(s))
 			break;

@@ -40,6 +40,8 @@ struct super {
 	struct conn *conns;
 	uint32_t n_conns;
 	struct exec *execs;
+	struct store_spares spares;    /* inodes for the next executions */
+	bool is_used;                  /* something has run: more may come */
 	struct context contexts[CONTEXTS_MAX];
 	int64_t idle_since_ms, expires_ms;
 	bool ending;                    /* no new work */
