@@ -107,6 +107,8 @@ static int resolve(struct cmd_env *env, const struct ask_args *a, const char *fi
 		r = ask_put_env_file(&ask->env, a->env_file, f);
 	if (!r)
 		r = ask_put_env(&ask->env, a->env, f);
+	for (char **m = a->preload; !r && m && *m; m++)
+		r = spec_put_preload(&ask->preload, *m, f) < 0 ? fault_wrap(f, "--preload") : 0;
 	for (char **w = a->require; !r && w && *w; w++)
 		r = spec_parse_require(*w, &bits, f) < 0 ? fault_wrap(f, "--require") : 0;
 	if (!r)

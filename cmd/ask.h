@@ -19,7 +19,7 @@ struct ask_args {
 	uint64_t cpu, memory_bytes, pids, nofile;
 	uint64_t lifetime_ms, idle_timeout_ms, dormant_after_ms, exec_timeout_ms;
 	uint64_t output_keep_bytes;
-	char **env, **require;
+	char **env, **require, **preload;
 };
 
 #define ASK_DEFAULTS                                                                             \
@@ -56,6 +56,8 @@ struct ask_args {
 
 /* Name and times: what only a session has that lives on. */
 #define ASK_LIFE_OPTS(S)                                                                         \
+	OPT_LIST(S, ask.preload, 0, "preload", "MODULE,...", COMP_NONE,                          \
+		"keep a python ready that has imported these"),                                  \
 	OPT_TEXT(S, ask.name, 0, "name", "NAME", COMP_NONE, "a name besides the id"),            \
 	OPT_ENUM(S, ask.class, 0, "class", "CLASS", spec_class_names, "what idling ends it"),    \
 	OPT_ROW(TIME, S, ask.lifetime_ms, uint64_t, 0, "lifetime", "end it after this time; 0: never", \

@@ -170,6 +170,7 @@ void describe_session(const struct store_session *s, bool with_instructions, str
 	put_times(t, s);
 	put_paths(t, s);
 	put_strings(t, "env", s->spec.env);
+	put_strings(t, "preload", s->spec.preload);
 	put_strings(t, "tools", s->spec.tools);
 	json_put_bool(t, "tools_enforced", false);
 	json_put_string(t, "network", "none");

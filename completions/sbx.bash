@@ -14,7 +14,7 @@ _sbx() {
 		return
 	fi
 	case $cmd in
-	create) valued=' --file -f --name --class --lifetime --idle-timeout --dormant-after --exec-timeout --runtime --size --cpu --memory -m --disk --pids --nofile --require --output-keep --env -e --env-file ' ;;
+	create) valued=' --file -f --preload --name --class --lifetime --idle-timeout --dormant-after --exec-timeout --runtime --size --cpu --memory -m --disk --pids --nofile --require --output-keep --env -e --env-file ' ;;
 	exec) valued=' --code -c --file -f --lang --workdir -w --timeout --cpu-time --secret-env --status-fd --context --env -e --env-file --output-keep --request-id --request ' ;;
 	run) valued=' --code -c --file -f --lang --workdir -w --timeout --cpu-time --secret-env --status-fd --runtime --size --cpu --memory -m --disk --pids --nofile --require --output-keep --env -e --env-file ' ;;
 	stop) valued=' ' ;;
@@ -43,7 +43,7 @@ _sbx() {
 	create,--runtime) mapfile -t COMPREPLY < <(compgen -W "$(sbx __complete runtime 2>/dev/null)" -- "$cur"); return ;;
 	create,--size) mapfile -t COMPREPLY < <(compgen -W 'small medium large' -- "$cur"); return ;;
 	create,--env-file) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
-	create,--name|create,--lifetime|create,--idle-timeout|create,--dormant-after|create,--exec-timeout|create,--cpu|create,--memory|create,-m|create,--disk|create,--pids|create,--nofile|create,--require|create,--output-keep|create,--env|create,-e) return ;;
+	create,--preload|create,--name|create,--lifetime|create,--idle-timeout|create,--dormant-after|create,--exec-timeout|create,--cpu|create,--memory|create,-m|create,--disk|create,--pids|create,--nofile|create,--require|create,--output-keep|create,--env|create,-e) return ;;
 	exec,--file|exec,-f) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	exec,--env-file) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	exec,--request) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
@@ -63,7 +63,7 @@ _sbx() {
 	esac
 	if [[ $cur == -* && ! $ended ]]; then
 		case $cmd in
-		create) mapfile -t COMPREPLY < <(compgen -W '--file --name --class --lifetime --idle-timeout --dormant-after --exec-timeout --runtime --size --cpu --memory --disk --pids --nofile --require --output-keep --env --env-file --json --quiet --dry-run --help' -- "$cur") ;;
+		create) mapfile -t COMPREPLY < <(compgen -W '--file --preload --name --class --lifetime --idle-timeout --dormant-after --exec-timeout --runtime --size --cpu --memory --disk --pids --nofile --require --output-keep --env --env-file --json --quiet --dry-run --help' -- "$cur") ;;
 		exec) mapfile -t COMPREPLY < <(compgen -W '--code --file --lang --workdir --timeout --cpu-time --interactive --tty --secret-env --json --stream --status-fd --no-result --context --fresh --env --env-file --output-keep --request-id --request --help' -- "$cur") ;;
 		run) mapfile -t COMPREPLY < <(compgen -W '--code --file --lang --workdir --timeout --cpu-time --interactive --tty --secret-env --json --stream --status-fd --no-result --runtime --size --cpu --memory --disk --pids --nofile --require --output-keep --env --env-file --help' -- "$cur") ;;
 		stop) mapfile -t COMPREPLY < <(compgen -W '--help' -- "$cur") ;;

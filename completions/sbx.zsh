@@ -32,6 +32,7 @@ _sbx() {
 	case $cmd in
 	create) _arguments -s -S \
 		{-f+,--file=}'[read it from YAML or JSON; - is stdin]:FILE:_files' \
+		'*'--preload='[keep a python ready that has imported these]:MODULE,...: ' \
 		--name='[a name besides the id]:NAME: ' \
 		--class='[what idling ends it]:CLASS:(task workspace)' \
 		--lifetime='[end it after this time; 0\: never]:TIME: ' \

@@ -82,6 +82,7 @@ static void on_spare(struct super *s, struct jail_exec *x)
 	s->n_spare_failures = 0;
 	s->spare = x;
 	exec_start_waiting(s);
+	warm_want(s);
 }
 
 /* What was not accepted has not run: its clients give it to the next supervisor. */
@@ -416,5 +417,6 @@ int super_begin(struct super *s, struct fault *f)
 		note_created(s);
 	note_lost(s);
 	note_start(s);
+	s->wants_warm = s->session->spec.preload && s->session->spec.preload[0];
 	return 0;
 }

@@ -85,17 +85,22 @@ void cell_begin(struct exec *e)
 		context_kill(c);
 	} else if (c->phase == CONTEXT_IDLE && !c->wanted_fresh) {
 		send_cell(c, e);
-	} else if (c->phase == CONTEXT_DEAD && s->spare) {
+	} else if (c->phase == CONTEXT_DEAD && (s->spare || warm_is_for(c))) {
 		context_start(c, e);
 	}
 }
 
 void cell_ready(struct context *c)
 {
-	if (c->phase != CONTEXT_STARTING || !c->starter)
+	if (c->phase != CONTEXT_STARTING)
 		return;
-	watch_leader_open(&c->leader, jail_exec_pid(c->x));
-	send_cell(c, c->starter);
+	if (!c->leader.pid)
+		watch_leader_open(&c->leader, jail_exec_pid(c->x));
+	if (c->starter) {
+		send_cell(c, c->starter);
+		return;
+	}
+	warm_ready(c);
 }
 
 /* --- ending a cell ------------------------------------------------------------------------- */

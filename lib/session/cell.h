@@ -9,7 +9,10 @@
 
 enum context_phase { CONTEXT_DEAD, CONTEXT_STARTING, CONTEXT_IDLE, CONTEXT_BUSY };
 
-/* One kept interpreter. Its state in status.json has the same index. */
+/* One kept interpreter. Its state in status.json has the same index; that of the last place, which
+ * belongs to no context yet, is nowhere. */
+enum { CONTEXT_WARM = CONTEXTS_MAX, CONTEXT_PLACES };
+
 struct context {
 	struct super *s;
 	enum context_phase phase;
@@ -55,11 +58,17 @@ bool context_is_room_coming(const struct super *s);
 /* As it is kept in status.json. */
 struct context_state *context_state(struct context *c);
 
-/* Makes the spare its interpreter; e is the cell that waits for it. */
-void context_start(struct context *c, struct exec *e);
+/* Whether this is the one that is started ahead. */
+bool context_is_warm(const struct context *c);
 
-/* Source of the loop, and called at once: writes on what is left of a command. */
-void context_write(void *owner, short revents);
+/* Hears what its exec-init says and what it writes. */
+void context_listen(struct context *c);
+
+/* Takes all descriptors from it; it is dead then. */
+void context_close(struct context *c);
+
+/* All variables are gone, and why. */
+void exec_lost(struct exec *e, const char *why);
 
 /* Reads what is in its output pipes. */
 void context_drain(struct context *c);
@@ -71,6 +80,35 @@ void context_close_all(struct super *s);
 
 /* Takes a request to end one out of a message, and answers it. */
 void context_remove(struct super *s, struct conn *conn, struct msg *m);
+
+/* --- context-start.c: its begin ----------------------------------------------------------- */
+
+/* Gives it the interpreter that was started ahead, or makes the spare one; e is the cell that
+ * waits for it. */
+void context_start(struct context *c, struct exec *e);
+
+/* Source of the loop, and called at once: writes on what is left of a command. */
+void context_write(void *owner, short revents);
+
+/* The steps of it: the time of its first cell begins; the spare becomes an interpreter (it is dead
+ * where that fails; Faults: SYSTEM); what it is from now on, and what was lost before. */
+void context_begin(struct context *c, struct exec *e);
+int context_launch(struct context *c, const char *interpreter, struct fault *f);
+void context_started(struct context *c, struct exec *e);
+
+/* --- warm.c: one that is started ahead, with the modules of --preload ---------------------- */
+
+/* Starts it, if it is wanted and nobody waits for the spare. */
+void warm_want(struct super *s);
+
+/* It is ready; it died unused; a context had to begin without it. */
+void warm_ready(struct context *w);
+void warm_lost(struct super *s);
+void warm_missed(struct super *s);
+
+/* Whether a dead context can have it; makes it that of c, for e. */
+bool warm_is_for(struct context *c);
+void warm_take(struct context *c, struct exec *e);
 
 /* --- cell.c: what runs in it ------------------------------------------------------------- */
 

@@ -20,9 +20,6 @@
 /* [bytes] Of output between cells: in one event, and told at all. */
 enum { BACKGROUND_BYTES = 4096, BACKGROUND_ALL_BYTES = 64 * 1024 };
 
-/* [ms] An interpreter that closed its answers and is still there is of no use. */
-enum { HANG_UP_MS = 200 };
-
 static const struct {
 	const char *language, *driver, *program; /* as it is looked for on a PATH inside */
 } drivers[] = {
@@ -97,7 +94,14 @@ bool context_is_room_coming(const struct super *s)
 
 struct context_state *context_state(struct context *c)
 {
-	return &c->s->session->status.contexts[c - c->s->contexts];
+	struct super *s = c->s;
+
+	return context_is_warm(c) ? &s->warm_state : &s->session->status.contexts[c - s->contexts];
+}
+
+bool context_is_warm(const struct context *c)
+{
+	return c == &c->s->contexts[CONTEXT_WARM];
 }
 
 const char *context_driver(const char *language, const char **ret_program)
@@ -174,7 +178,7 @@ void context_drain(struct context *c)
 			on_out(c, i);
 }
 
-static void close_context(struct context *c)
+void context_close(struct context *c)
 {
 	struct loop *l = &c->s->loop;
 	struct source *const sources[] = { &c->control, &c->answer, &c->out[0], &c->out[1],
@@ -209,6 +213,11 @@ static void note_lost(struct context *c)
 {
 	struct context_state *state = context_state(c);
 
+	/* Nobody has put anything into it. */
+	if (context_is_warm(c)) {
+		warm_lost(c->s);
+		return;
+	}
 	if (!c->s->ending) {
 		struct text *t = super_event(c->s, EVENT_STATE_LOST, c->current);
 		json_put_string(t, "context", state->name);
@@ -221,8 +230,7 @@ static void note_lost(struct context *c)
 	super_save_status(c->s);
 }
 
-/* All variables are gone, and why. */
-static void exec_lost(struct exec *e, const char *why)
+void exec_lost(struct exec *e, const char *why)
 {
 	json_open(&e->lost, '{');
 	json_put_string(&e->lost, "name", "*");
@@ -255,7 +263,7 @@ static void context_dead(struct context *c, int status, const struct jail_usage 
 	if (c->wanted_fresh)
 		c->lost_why[0] = 0;
 	bool starting = c->phase == CONTEXT_STARTING;
-	close_context(c);
+	context_close(c);
 	c->starter = NULL;
 	if (e && starting && e->status == EXEC_RUNNING) {
 		e->context = NULL;
@@ -284,13 +292,18 @@ static bool take_control(struct context *c)
 		loop_remove(&c->s->loop, &c->control);
 		return false;
 	}
-	if (ev.kind == JAIL_EXEC_FAILED && c->starter) {
+	if (ev.kind == JAIL_EXEC_FAILED) {
 		struct exec *e = c->starter;
 		c->starter = NULL;
 		context_state(c)->alive = false;
-		close_context(c);
-		exec_fail(e, ev.stage, ev.sysno, !e->s->session->spec.runtime_dir || ev.sysno != ENOENT ?
-			"the interpreter could not be started" : "the directory has no such interpreter");
+		context_close(c);
+		if (e)
+			exec_fail(e, ev.stage, ev.sysno,
+				e->s->session->spec.runtime_dir && ev.sysno == ENOENT ?
+				"the directory has no such interpreter" :
+				"the interpreter could not be started");
+		else if (context_is_warm(c))
+			warm_lost(c->s);
 	} else if (ev.kind == JAIL_EXEC_ENDED) {
 		context_dead(c, ev.status, &ev.usage);
 	} else if (ev.kind == JAIL_EXEC_DEAD) {
@@ -305,9 +318,18 @@ static void on_context_control(void *owner, short revents)
 	take_control(owner);
 }
 
+void context_listen(struct context *c)
+{
+	struct loop *l = &c->s->loop;
+
+	loop_add(l, &c->control, jail_exec_fd(c->x), POLLIN, on_context_control, c);
+	loop_add(l, &c->out[0], c->out_fd[0], POLLIN, on_stdout, c);
+	loop_add(l, &c->out[1], c->out_fd[1], POLLIN, on_stderr, c);
+}
+
 void context_reaped(struct super *s, uint32_t number, const struct jail_usage *usage)
 {
-	for (size_t i = 0; i < CONTEXTS_MAX; i++) {
+	for (size_t i = 0; i < CONTEXT_PLACES; i++) {
 		struct context *c = &s->contexts[i];
 		if (c->phase == CONTEXT_DEAD || jail_exec_number(c->x) != number)
 			continue;
@@ -327,152 +349,13 @@ void context_kill(struct context *c)
 
 void context_close_all(struct super *s)
 {
-	for (size_t i = 0; i < CONTEXTS_MAX; i++) {
+	for (size_t i = 0; i < CONTEXT_PLACES; i++) {
 		struct context *c = &s->contexts[i];
 		if (c->phase == CONTEXT_DEAD)
 			continue;
 		note_lost(c);
-		close_context(c);
+		context_close(c);
 	}
-}
-
-/* --- its begin ---------------------------------------------------------------------------- */
-
-static void on_answer(void *owner, short revents)
-{
-	struct context *c = owner;
-	char chunk[64 * 1024];
-	ssize_t n = read(c->answer_fd, chunk, sizeof chunk);
-
-	(void)revents;
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	/* A driver that closed its end or talks nonsense is of no use any more. */
-	if (n <= 0 || answer_feed(c, chunk, (size_t)n) < 0) {
-		if (c->phase == CONTEXT_DEAD)
-			return;
-		loop_remove(&c->s->loop, &c->answer);
-		/* Mostly it is ending by itself, and how is worth knowing. */
-		c->kill_ms = clock_now_ms() + (n == 0 ? HANG_UP_MS : 0);
-	}
-}
-
-void context_write(void *owner, short revents)
-{
-	struct context *c = owner;
-
-	(void)revents;
-	while (c->n_written < c->command.n) {
-		ssize_t n = write(c->command_fd, c->command.data + c->n_written,
-			c->command.n - c->n_written);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		c->n_written += (size_t)n;
-	}
-	c->writing.events = c->n_written < c->command.n ? POLLOUT : 0;
-}
-
-static int open_pipes(struct context *c, int inside[5])
-{
-	int pair[2], r;
-
-	for (int i = 0; i < 2; i++) {
-		r = exec_pipe(c->s, pair, false);
-		if (r < 0)
-			return r;
-		c->out_fd[i] = pair[0];
-		inside[1 + i] = pair[1];
-	}
-	r = exec_pipe(c->s, pair, true);
-	if (r < 0)
-		return r;
-	inside[3] = pair[0];
-	c->command_fd = pair[1];
-	r = exec_pipe(c->s, pair, false);
-	if (r < 0)
-		return r;
-	c->answer_fd = pair[0];
-	inside[4] = pair[1];
-	return 0;
-}
-
-static int launch(struct context *c, const char *interpreter, int inside[5], struct fault *f)
-{
-	struct super *s = c->s;
-	const char *program = NULL, *driver = context_driver(context_state(c)->language, &program);
-	char *argv[] = { (char *)(s->session->spec.runtime_dir ? program : interpreter), (char *)driver, NULL };
-	char **env = environ_make(&s->session->spec, NULL, false);
-	struct jail_command command = {
-		.kind = JAIL_RUN, .argv = argv, .env = env, .cwd = "/workspace", .uid = JAIL_UID,
-		.gid = JAIL_UID, .oom_score_adj = 500, .fds = inside, .n_fds = 5,
-	};
-
-	limit_rlimits(s, c->starter, &command.rlimits);
-	c->x = s->spare;
-	c->is_grouped = s->spare_grouped;
-	s->spare = NULL;
-	loop_add(&s->loop, &c->control, jail_exec_fd(c->x), POLLIN, on_context_control, c);
-	loop_add(&s->loop, &c->answer, c->answer_fd, POLLIN, on_answer, c);
-	loop_add(&s->loop, &c->out[0], c->out_fd[0], POLLIN, on_stdout, c);
-	loop_add(&s->loop, &c->out[1], c->out_fd[1], POLLIN, on_stderr, c);
-	loop_add(&s->loop, &c->writing, c->command_fd, 0, context_write, c);
-	int r = jail_exec_start(c->x, &command, f);
-	mem_free_strings(env);
-	return r;
-}
-
-static void mark_started(struct context *c, struct exec *e)
-{
-	struct context_state *state = context_state(c);
-
-	state->epoch++;
-	state->alive = true;
-	e->interpreter = c->lost_why[0] ? "restarted" : "started";
-	if (c->lost_why[0])
-		exec_lost(e, c->lost_why);
-	c->lost_why[0] = 0;
-	c->wanted_fresh = false;
-	c->n_cells = 0;
-	super_save_status(c->s);
-}
-
-void context_start(struct context *c, struct exec *e)
-{
-	struct runtime other;
-	const char *interpreter = c->s->session->spec.interpreter;
-	int inside[5] = { -1, -1, -1, -1, -1 };
-	struct fault f;
-
-	c->command_fd = c->answer_fd = c->out_fd[0] = c->out_fd[1] = -1;
-	if (strcmp(context_state(c)->language, context_own_language(c->s)) != 0 &&
-		!c->s->session->spec.runtime_dir) {
-		if (runtime_find_language(c->s->store->dir, context_state(c)->language, &other, &f) < 0) {
-			exec_fail(e, "interpreter", f.sysno, f.text);
-			return;
-		}
-		interpreter = other.path;
-	}
-	c->phase = CONTEXT_STARTING;
-	c->starter = e;
-	e->phase = PHASE_STARTING;
-	exec_begin(e);
-	int r = open_pipes(c, inside);
-	if (r < 0)
-		fault_set(&f, FAULT_SYSTEM, -r, "pipe");
-	else
-		r = launch(c, interpreter, inside, &f);
-	for (int i = 0; i < 5; i++)
-		if (inside[i] >= 0)
-			close(inside[i]);
-	if (r >= 0) {
-		mark_started(c, e);
-		return;
-	}
-	c->starter = NULL;
-	close_context(c);
-	exec_fail(e, "interpreter", f.sysno, f.text);
 }
 
 /* --- what is asked of it from outside ------------------------------------------------------- */

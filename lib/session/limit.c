@@ -57,7 +57,7 @@ void limit_rlimits(struct super *s, struct exec *e, struct jail_rlimits *ret)
 	ret->nofile = limits[LIMIT_NOFILE];
 	ret->fsize_bytes = fsize;
 	ret->data_bytes = is_polled(s) ? limits[LIMIT_MEMORY] : 0;
-	ret->cpu_s = e->w.r.cpu_limit_ms && !e->is_cell ? (e->w.r.cpu_limit_ms + 999) / 1000 : 0;
+	ret->cpu_s = e && e->w.r.cpu_limit_ms && !e->is_cell ? (e->w.r.cpu_limit_ms + 999) / 1000 : 0;
 }
 
 /* --- ending by force ----------------------------------------------------------------- */
@@ -180,7 +180,7 @@ static bool is_running(const struct super *s)
 /* Threads and children of earlier cells go on, and nobody's execution ends with them. */
 static bool has_kept(const struct super *s)
 {
-	for (size_t i = 0; i < CONTEXTS_MAX; i++)
+	for (size_t i = 0; i < CONTEXT_PLACES; i++)
 		if (s->contexts[i].phase == CONTEXT_IDLE)
 			return true;
 	return false;
@@ -224,7 +224,7 @@ static void check_disk(struct super *s, int64_t now)
 	s->disk.is_calm = is_calm;
 	if (watch_disk_step(&s->disk, s->up_fd, now, &used) != WATCH_OVER)
 		return;
-	for (size_t i = 0; is_calm && i < CONTEXTS_MAX; i++)
+	for (size_t i = 0; is_calm && i < CONTEXT_PLACES; i++)
 		if (s->contexts[i].phase == CONTEXT_IDLE)
 			kill_kept(&s->contexts[i], LIMIT_DISK);
 	/* No scan has seen it yet, and the next execution may delete it. */
@@ -254,7 +254,7 @@ void limit_step(struct super *s)
 		if (e->phase != PHASE_ENDED)
 			check_exec(e, now);
 	}
-	for (size_t i = 0; i < CONTEXTS_MAX; i++) {
+	for (size_t i = 0; i < CONTEXT_PLACES; i++) {
 		struct context *c = &s->contexts[i];
 		if (c->kill_ms && now >= c->kill_ms) {
 			c->kill_ms = 0;
@@ -285,7 +285,7 @@ int64_t limit_next_ms(struct super *s)
 		if (e->phase == PHASE_RUNNING && is_polled(s))
 			sooner(&at, e->poll_ms);
 	}
-	for (size_t i = 0; i < CONTEXTS_MAX; i++) {
+	for (size_t i = 0; i < CONTEXT_PLACES; i++) {
 		sooner(&at, s->contexts[i].kill_ms);
 		if (s->contexts[i].phase == CONTEXT_IDLE && is_polled(s))
 			sooner(&at, s->contexts[i].poll_ms);

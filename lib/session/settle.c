@@ -179,4 +179,5 @@ void exec_collect(struct super *s)
 		return;
 	super_spare_wanted(s);
 	exec_start_waiting(s);
+	warm_want(s);
 }

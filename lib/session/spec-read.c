@@ -41,6 +41,7 @@ static const struct fmt_field session_keys[] = {
 	{ "output_keep", FMT_TYPE_SIZE, AT(output_keep_bytes), SPEC_KEEP_MIN, SPEC_BYTES_MAX },
 	{ "env", FMT_TYPE_ENV, AT(env) },
 	{ "tools", FMT_TYPE_TEXTS, AT(tools) },
+	{ "preload", FMT_TYPE_TEXTS, AT(preload) },
 	{ "require", FMT_TYPE_TEXTS, AT(require) },
 	{ "network", FMT_TYPE_ANY, offsetof(struct file, network) },
 	{ 0 },
@@ -83,6 +84,7 @@ void spec_ask_done(struct spec_ask *a)
 	mem_free_strings(a->env);
 	mem_free_strings(a->tools);
 	mem_free_strings(a->require);
+	mem_free_strings(a->preload);
 	spec_ask_init(a);
 }
 

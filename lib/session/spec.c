@@ -23,6 +23,8 @@ static const uint64_t tiers[][LIMIT_KINDS] = {
 	[SIZE_LARGE] = { 4000, 8 * GIB, 20 * GIB, 512, 4096 },
 };
 
+enum { MODULE_BYTES = 128, MODULES_MAX = 32 };
+
 static const struct tool {
 	const char *name, *help;
 } tools[] = {
@@ -159,6 +161,54 @@ static int check_disk(const struct session_spec *s, struct fault *f)
 	return 0;
 }
 
+/* A dotted name of Python: what is given to import, and nothing else. */
+static bool is_module(const char *s, size_t n)
+{
+	bool first = true;
+
+	for (size_t i = 0; i < n; i++) {
+		bool letter = (s[i] >= 'a' && s[i] <= 'z') || (s[i] >= 'A' && s[i] <= 'Z') || s[i] == '_';
+		if (!letter && (first || !((s[i] >= '0' && s[i] <= '9') || s[i] == '.')))
+			return false;
+		first = s[i] == '.';
+	}
+	return n && !first && n <= MODULE_BYTES;
+}
+
+int spec_put_preload(char ***list, const char *word, struct fault *f)
+{
+	size_t n = 0;
+
+	while (*list && (*list)[n])
+		n++;
+	for (;; word++) {
+		size_t len = strcspn(word, ",");
+		if (!is_module(word, len))
+			return fault_set(f, FAULT_USAGE, 0, "'%.*s' is no name of a Python module",
+				(int)(len < 40 ? len : 40), word);
+		if (n == MODULES_MAX)
+			return fault_set(f, FAULT_USAGE, 0, "more than %d modules", MODULES_MAX);
+		*list = mem_resized(*list, n + 2, sizeof **list);
+		(*list)[n++] = mem_bytes(word, len);
+		(*list)[n] = NULL;
+		word += len;
+		if (!*word)
+			return 0;
+	}
+}
+
+/* What a file gives may have commas, too. */
+static int check_preload(struct spec_ask *a, struct session_spec *s, struct fault *f)
+{
+	int r = 0;
+
+	for (char **m = a->preload; !r && m && *m; m++)
+		r = spec_put_preload(&s->preload, *m, f);
+	if (!r && s->preload && strncmp(s->runtime_resolved, "python", 6) != 0)
+		r = fault_set(f, FAULT_USAGE, 0, "only a python runtime has modules to import ahead");
+	return r < 0 ? fault_wrap(f, "preload") : 0;
+}
+
 static uint64_t given(uint64_t v, uint64_t fallback)
 {
 	return v == SPEC_UNSET ? fallback : v;
@@ -237,6 +287,8 @@ int spec_resolve(struct spec_ask *a, int home, struct session_spec *ret, struct 
 		r = resolve_runtime(a->runtime ? a->runtime : "python", home, &s, f);
 	if (!r)
 		r = move_env(a->env, &s, f);
+	if (!r)
+		r = check_preload(a, &s, f);
 	if (r < 0) {
 		session_spec_done(&s);
 		return r;

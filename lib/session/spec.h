@@ -47,7 +47,7 @@ struct spec_ask {
 	uint64_t limits[LIMIT_KINDS]; /* as in struct session_spec, or SPEC_UNSET */
 	uint64_t lifetime_ms, idle_timeout_ms, dormant_after_ms, exec_timeout_ms; /* [ms] */
 	uint64_t output_keep_bytes; /* [bytes] */
-	char **env, **tools, **require;
+	char **env, **tools, **require, **preload;
 };
 
 void spec_ask_init(struct spec_ask *a);
@@ -69,7 +69,7 @@ int spec_ask_read(struct spec_ask *a, const char *name, const void *p, size_t n,
 
 /*
  * spec_resolve - fills in sizes and defaults and finds the interpreter
- * @a:     env, tools are moved out of it
+ * @a:     env, tools, preload are moved out of it
  * @home:  directory descriptor of the home directory, or -1
  * @ret:   all but id, skeleton and created_us; set on 0 only; session_spec_done frees it
  *
@@ -85,6 +85,9 @@ int spec_put_env(char ***env, const char *pair, struct fault *f);
 /* Adds the lines of an --env-file: K=V; empty lines and those with # in front are skipped.
  * Faults: FORMAT with the line. */
 int spec_read_env(char ***env, const char *name, const char *text, struct fault *f);
+
+/* Adds the names of modules in "numpy,pandas" to a list. Faults: USAGE. */
+int spec_put_preload(char ***list, const char *word, struct fault *f);
 
 /* "memory,pids" → bits of enum limit_kind. Faults: USAGE. */
 int spec_parse_require(const char *word, uint32_t *bits, struct fault *f);

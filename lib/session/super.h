@@ -42,7 +42,10 @@ struct super {
 	struct exec *execs;
 	struct store_spares spares;    /* inodes for the next executions */
 	bool is_used;                  /* something has run: more may come */
-	struct context contexts[CONTEXTS_MAX];
+	struct context contexts[CONTEXT_PLACES];
+	struct context_state warm_state;
+	uint32_t n_warm_taken, n_warm_failures;
+	bool wants_warm;               /* one more is to be started ahead */
 	int64_t idle_since_ms, expires_ms;
 	bool ending;                    /* no new work */
 	enum wire_stop stop;

@@ -37,7 +37,8 @@ void session_spec_done(struct session_spec *s)
 	s->runtime_dir = NULL;
 	mem_free_strings(s->env);
 	mem_free_strings(s->tools);
-	s->env = s->tools = NULL;
+	mem_free_strings(s->preload);
+	s->env = s->tools = s->preload = NULL;
 }
 
 /* Values are bytes: what is no UTF-8 is written as {"base64":…}. */
@@ -106,6 +107,7 @@ int store_spec_write(int dir, const struct session_spec *s, struct fault *f)
 	state_put_uint(&t, "output_keep_bytes", s->output_keep_bytes);
 	put_strings(&t, "env", s->env);
 	put_strings(&t, "tools", s->tools);
+	put_strings(&t, "preload", s->preload);
 	state_put_time(&t, "created_at", s->created_us);
 	json_close(&t, '}');
 	text_put_char(&t, '\n');
@@ -258,6 +260,10 @@ int store_spec_read(int dir, struct session_spec *ret, struct fault *f)
 		r = state_damaged(f, file, "env");
 	if (r >= 0 && !read_strings(fmt_get(root, "tools"), &s.tools))
 		r = state_damaged(f, file, "tools");
+	/* Sessions of before have none. */
+	const struct fmt_value *preload = fmt_get(root, "preload");
+	if (r >= 0 && preload && !read_strings(preload, &s.preload))
+		r = state_damaged(f, file, "preload");
 	if (r < 0) {
 		session_spec_done(&s);
 		return r;

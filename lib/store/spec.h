@@ -37,6 +37,7 @@ struct session_spec {
 	uint64_t output_keep_bytes;     /* [bytes] */
 	char **env;                     /* K=V, NULL-terminated */
 	char **tools;                   /* recorded, not enforced */
+	char **preload;                 /* modules that an interpreter has imported ahead; NULL: none */
 	int64_t created_us;             /* [µs] wall clock */
 };
 

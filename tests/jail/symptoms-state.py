@@ -328,5 +328,76 @@ def request_id(k):
     eq(s.exec("--", "cat", "/workspace/log").out, "run\nrun\nrun\n")
 
 
+IS_LOADED = "import sys; print('decimal' in sys.modules, 'decimal' in globals(), sys.argv[1:])"
+
+
+def warm(s):
+    """The pid of the interpreter that is ready, or None."""
+    return next((p for p, words in s.processes().items() if "python.py" in words and "decimal" in words), None)
+
+
+@test("modules that are imported ahead are there at once, and not in the names of a cell")
+def preloaded(k):
+    plain = k.plain()
+    eq(plain.cell(IS_LOADED, "--fresh")["stdout"], "False False []\n", "the control")
+    s = k.session("--preload", "decimal,json.tool", runtime="python")
+    eq(s.show()["preload"], ["decimal", "json.tool"], "show")
+    check(until(lambda: warm(s)), "it was not started ahead:", s.processes())
+    eq(k.sbx("context", "list", "--json", s.id).out, "", "a context that nobody made")
+    first = s.cell(IS_LOADED)
+    eq((first["stdout"], first["state"]["interpreter"], first["state"]["epoch"]),
+       ("True False []\n", "started", 1), "the first cell")
+    eq((first["files"], first["warnings"]), ([], []), "files, warnings")
+    eq(s.cell("x = 1; 'decimal' in sys.modules")["state"]["interpreter"], "kept")
+    # The first clean start says that clean ones are wanted here: the second one is ready.
+    s.cell("1", "--fresh")
+    check(until(lambda: warm(s)), "no other was started:", s.processes())
+    again = s.cell(IS_LOADED, "--fresh")
+    eq((again["stdout"], again["state"]["epoch"]), ("True False []\n", 3), "a clean one")
+    eq(s.cell("x")["error"]["name"], "NameError", "its names")
+    check(until(lambda: warm(s)), "no third was started:", s.processes())
+    eq(s.cell(IS_LOADED, "--context", "other")["stdout"], "True False []\n", "another context")
+    eq(s.cell("echo shell", "--lang", "shell")["stdout"], "shell\n", "another language")
+
+
+@test("an interpreter that waits with its modules keeps no session awake, and is there again afterwards")
+def preloaded_sleeps(k):
+    s = k.session("--preload", "decimal", "--dormant-after", "0.5", runtime="python")
+    s.asleep(5)
+    eq(s.processes(), {}, "processes")
+    eq(s.events("state_lost"), [], "events of a loss that is none")
+    # On a slow machine it may be asleep again before the cell, which then has to wake it itself.
+    for _ in range(5):
+        eq(s.exec("--", "echo", "woken").out, "woken\n")
+        check(until(lambda: warm(s) or s.show()["status"] != "live"), "it was not started:", s.processes())
+        loaded = s.cell(IS_LOADED)["stdout"]
+        if loaded == "True False []\n":
+            break
+        eq(k.sbx("context", "rm", s.id, "main").code, 0, "context rm")
+        s.asleep(5)
+    eq(loaded, "True False []\n", "after its sleep")
+
+
+@test("one that waits with its modules may die, and modules that fail are told")
+def preloaded_dies(k):
+    s = k.session("--preload", "decimal", runtime="python")
+    check(until(lambda: warm(s)), "it was not started ahead:", s.processes())
+    os.kill(warm(s), 9)
+    result = s.cell("1 + 1")
+    # Who asks in the moment of its death may still have got it.
+    check(result.get("result") == {"text/plain": "2"} or result["status"] in ("setup_failed", "killed"),
+          "the next cell:", result)
+    eq(s.cell("40 + 2")["result"], {"text/plain": "42"}, "the one after that")
+    s = k.session("--preload", "decimal,no_such_module", runtime="python")
+    result = s.cell(IS_LOADED)
+    eq((result["status"], result["stdout"]), ("success", "True False []\n"))
+    eq([log["level"] for log in result["logs"]], ["warning"], "logs")
+    check("no_such_module" in result["logs"][0]["message"], "the message:", result["logs"])
+    eq(s.cell("1")["logs"], [], "said twice")
+    for words, why in ((["--preload", "a b"], "'a b'"), (["--preload", "a,"], "module"),
+                       (["--preload", "os;x"], "module"), (["--preload", "os", "--runtime", "shell"], "python")):
+        k.sbx("create", "--runtime", "python", *words).refused(2, why)
+
+
 if __name__ == "__main__":
     raise SystemExit(kit.main())

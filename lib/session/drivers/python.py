@@ -545,11 +545,28 @@ def set_up():
     sys.meta_path.insert(0, ImportWatch)
 
 
+def preload():
+    """Imports what the command line names. Returns: a line for each that fails."""
+    names = sys.argv[1:]
+    del sys.argv[1:]
+    failures = []
+    for name in names:
+        error = guard(__import__, name)[1]
+        if error is not None:
+            text, _ = guard(lambda: str(error))
+            failures.append('preload of %s failed: %s: %s' % (name, type(error).__name__, text))
+    flush_streams()
+    return failures
+
+
 def main():
     set_up()
     commands = Commands(COMMANDS)
+    failures = preload()
     say('ready %d' % VERSION)
     send_answer()
+    for failure in failures:  # part of the first answer
+        say('log warning', failure)
     while True:
         cell_id, *cell = commands.cell()
         status, number = run_cell(*cell)
