@@ -237,11 +237,28 @@ static int release_jail(struct super *s, struct fault *f)
 	return r;
 }
 
+/* For one command reading it takes as long as it saves. */
+static bool has_compiled_driver(const struct super *s, struct text *t)
+{
+	const struct session_spec *spec = &s->session->spec;
+
+	return spec->class != CLASS_EPHEMERAL && !spec->runtime_dir &&
+		!strncmp(spec->runtime_resolved, "python", 6) &&
+		compiled_read(s->store->dir, spec->interpreter, t);
+}
+
 static int start_jail(struct super *s, struct fault *f)
 {
 	struct jail_spec js;
+	struct jail_file files[DRIVERS];
+	auto_text struct text compiled = { 0 };
 
 	spec_jail(&s->session->spec, s->store->id_base, &js);
+	memcpy(files, js.files, sizeof files);
+	js.files = files;
+	s->has_compiled = has_compiled_driver(s, &compiled);
+	if (s->has_compiled)
+		files[DRIVER_PYTHON] = (struct jail_file){ "python.pyc", compiled.data, compiled.n };
 	js.fs_fd = s->fs_fd;
 	js.skel_fd = s->lower_fd;
 	js.base_fd = s->base_fd;

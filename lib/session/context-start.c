@@ -79,7 +79,8 @@ static int open_pipes(struct context *c, int inside[5])
 /* The program, its driver, and the modules that one ahead of its use imports. */
 static char **make_argv(struct context *c, const char *interpreter)
 {
-	const char *program = NULL, *driver = context_driver(context_state(c)->language, &program);
+	const char *language = context_state(c)->language;
+	const char *program = NULL, *driver = context_driver(language, &program);
 	char **modules = context_is_warm(c) ? c->s->session->spec.preload : NULL;
 	size_t n = 0;
 
@@ -88,6 +89,9 @@ static char **make_argv(struct context *c, const char *interpreter)
 	char **argv = mem_new_array(char *, n + 3);
 	argv[0] = (char *)(c->s->session->spec.runtime_dir ? program : interpreter);
 	argv[1] = (char *)driver;
+	/* Only the session's own interpreter is the one that it was compiled by. */
+	if (c->s->has_compiled && !strcmp(language, "python"))
+		argv[1] = (char *)"/run/sbx/python.pyc";
 	for (size_t i = 0; i < n; i++)
 		argv[2 + i] = modules[i];
 	return argv;

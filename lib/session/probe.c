@@ -15,13 +15,13 @@
 #include "session/probe.h"
 #include "session/runtime.h"
 
-enum { ANSWER_BYTES = 4096, CACHE_BYTES = 64 * 1024, WORD = 256 };
+enum { ANSWER_BYTES = 4096, CACHE_BYTES = 64 * 1024, WORD = PROBE_KEY - 128 };
 static const char cache_name[] = "runtimes";
 
 /* Everything that changes when a package replaces the program. */
-static void put_key(char key[WORD + 128], const char *path, const struct stat *st)
+void probe_key(char key[PROBE_KEY], const char *path, const struct stat *st)
 {
-	snprintf(key, WORD + 128, "%s %ju %jd %jd ", path, (uintmax_t)st->st_ino,
+	snprintf(key, PROBE_KEY, "%s %ju %jd %jd ", path, (uintmax_t)st->st_ino,
 		(intmax_t)st->st_size,
 		(intmax_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec);
 }
@@ -58,23 +58,22 @@ static void load(struct probe *p)
 }
 
 /* Filters of old container engines answer EPERM to clone3, which the library takes for final. */
-static pid_t spawn_by_fork(char *const *argv, char *const *env, int out)
+static pid_t spawn_by_fork(char *const *argv, char *const *env, int in, int out)
 {
 	pid_t pid = fork();
 
 	if (pid)
 		return pid;
-	int in = open("/dev/null", O_RDWR);
+	int null = open("/dev/null", O_RDWR);
 	setpgid(0, 0);
 	signal(SIGPIPE, SIG_DFL);
-	if (in >= 0 && dup2(in, 0) >= 0 && dup2(out, 1) >= 0 && dup2(in, 2) >= 0)
+	if (null >= 0 && dup2(in < 0 ? null : in, 0) >= 0 && dup2(out, 1) >= 0 && dup2(null, 2) >= 0)
 		execve(argv[0], argv, env);
 	_exit(127);
 }
 
-static int spawn(const char *path, int out, pid_t *ret_pid)
+static int spawn(char *const argv[], int in, int out, pid_t *ret_pid)
 {
-	char *argv[] = { (char *)path, (char *)"--version", NULL };
 	char *env[] = { (char *)"PATH=/usr/local/bin:/usr/bin:/bin", (char *)"LC_ALL=C", NULL };
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
@@ -89,66 +88,77 @@ static int spawn(const char *path, int out, pid_t *ret_pid)
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setsigdefault(&attr, &usual);
 	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	if (in < 0)
+		posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	else
+		posix_spawn_file_actions_adddup2(&actions, in, 0);
 	posix_spawn_file_actions_adddup2(&actions, out, 1);
 	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-	int r = posix_spawn(ret_pid, path, &actions, &attr, argv, env);
+	int r = posix_spawn(ret_pid, argv[0], &actions, &attr, argv, env);
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attr);
 	if (r != EPERM)
 		return -r;
-	*ret_pid = spawn_by_fork(argv, env, out);
+	*ret_pid = spawn_by_fork(argv, env, in, out);
 	return *ret_pid < 0 ? -errno : 0;
 }
 
 /* Reads until the end, the bound, or the time limit. */
-static void read_answer(int fd, char answer[ANSWER_BYTES])
+static size_t read_answer(int fd, char *answer, size_t room)
 {
 	int64_t end_ms = clock_now_ms() + PROBE_LIMIT_MS;
 	size_t n = 0;
 
-	while (n < ANSWER_BYTES - 1) {
+	while (n < room) {
 		int64_t left_ms = end_ms - clock_now_ms();
 		struct pollfd p = { .fd = fd, .events = POLLIN };
 		int r = left_ms > 0 ? poll(&p, 1, (int)left_ms) : 0;
 		if (r < 0 && errno == EINTR)
 			continue;
-		ssize_t got = r > 0 ? read(fd, answer + n, ANSWER_BYTES - 1 - n) : 0;
+		ssize_t got = r > 0 ? read(fd, answer + n, room - n) : 0;
 		if (got <= 0)
 			break;
 		n += (size_t)got;
 	}
-	answer[n] = 0;
+	return n;
 }
 
-static bool ask(const char *path, uint32_t ret[3])
+size_t probe_ask(char *const argv[], int in, void *answer, size_t room)
 {
-	char answer[ANSWER_BYTES];
 	int pipe_fds[2];
 	pid_t pid;
 
 	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
-		return false;
-	auto_fd int in = pipe_fds[0], out = pipe_fds[1];
-	if (spawn(path, out, &pid) < 0)
-		return false;
+		return 0;
+	auto_fd int from = pipe_fds[0], out = pipe_fds[1];
+	if (spawn(argv, in, out, &pid) < 0)
+		return 0;
 	drop_fd(&out);
-	read_answer(in, answer);
+	size_t n = read_answer(from, answer, room);
 	/* It has answered, or it has had its time: either way nothing of it is left. */
 	kill(-pid, SIGKILL);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
+	return n;
+}
+
+static bool ask(const char *path, uint32_t ret[3])
+{
+	char *argv[] = { (char *)path, (char *)"--version", NULL };
+	char answer[ANSWER_BYTES];
+
+	answer[probe_ask(argv, -1, answer, sizeof answer - 1)] = 0;
 	return runtime_parse_version(answer, ret);
 }
 
 bool probe_version(struct probe *p, const char *path, const struct stat *st, uint32_t ret[3])
 {
-	char key[WORD + 128];
+	char key[PROBE_KEY];
 
 	if (strlen(path) >= WORD || path[strcspn(path, " \n")])
 		return false;
 	load(p);
-	put_key(key, path, st);
+	probe_key(key, path, st);
 	if (find_kept(p, key, ret))
 		return true;
 	if (!ask(path, ret))

@@ -17,6 +17,14 @@ struct probe {
  * not answer within PROBE_LIMIT_MS or answers something else. */
 bool probe_version(struct probe *p, const char *path, const struct stat *st, uint32_t ret[3]);
 
+/* What names the program in a cache: all that changes when a package replaces it. */
+enum { PROBE_KEY = 256 + 128 };
+void probe_key(char key[PROBE_KEY], const char *path, const struct stat *st);
+
+/* Runs a program of the host that is trusted, with a bare environment, for at most PROBE_LIMIT_MS.
+ * in: its standard input; -1: none. How many bytes of its output were read [bytes]. */
+size_t probe_ask(char *const argv[], int in, void *answer, size_t room);
+
 /* Writes what was learnt (best effort: it can be asked again) and frees. */
 void probe_done(struct probe *p);
 

@@ -257,6 +257,8 @@ int session_create(struct store *st, struct session_spec *spec, struct store_ses
 	struct store_session s;
 	int r;
 
+	if (spec->class != CLASS_EPHEMERAL && !strncmp(spec->runtime_resolved, "python", 6))
+		compiled_make(st->dir, spec->interpreter);
 	r = store_session_make(st, spec, &s, f);
 	if (r < 0)
 		return r;

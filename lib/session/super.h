@@ -46,6 +46,7 @@ struct super {
 	struct context_state warm_state;
 	uint32_t n_warm_taken, n_warm_failures;
 	bool wants_warm;               /* one more is to be started ahead */
+	bool has_compiled;             /* the driver of its Python is a compiled one */
 	int64_t idle_since_ms, expires_ms;
 	bool ending;                    /* no new work */
 	enum wire_stop stop;

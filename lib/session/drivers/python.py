@@ -24,6 +24,7 @@ TEXT_MAX = 64 << 10
 ARTIFACTS_MAX = 100
 SOURCES_MAX = 1000
 CO_COROUTINE = 0x80
+HERE = (lambda: None).__code__.co_filename  # __file__ may be that of a compiled copy
 PARSE = _ast.PyCF_ONLY_AST | _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 
@@ -398,7 +399,7 @@ def strip_frames(report, depth):
     """Leaves the frames from the user's first on, without those of this file."""
     if report is None or depth > 100:
         return
-    frames = [frame for frame in report.stack if frame.filename != __file__]
+    frames = [frame for frame in report.stack if frame.filename != HERE]
     for i, frame in enumerate(frames):
         if frame.filename.startswith('<cell '):
             del frames[:i]
