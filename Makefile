@@ -19,6 +19,11 @@ check:
 	sh tests/setup.sh check
 	sh tests/check.sh
 
+# The tests of the jail on another kernel, with cgroup v2 alone, in an emulated machine: 10 minutes.
+check-vm: all
+	sh tests/setup.sh vm
+	python3 -B tests/vm/vm.py $(BUILD)
+
 # Prints goal, limit and today's value of each speed row, beside the peers that are here.
 bench: all
 	sh tests/setup.sh bench
@@ -40,4 +45,4 @@ regen: all
 clean:
 	rm -rf $(BUILD) build-asan build-fuzz
 
-.PHONY: all demo check bench fuzz install regen clean
+.PHONY: all demo check check-vm bench fuzz install regen clean

@@ -1,18 +1,20 @@
 #!/bin/sh
 # Installs what a job needs through apt, or names exactly what is missing.
-#   setup.sh build|demo|check|bench
+#   setup.sh build|demo|check|vm|bench
 set -eu
-job=${1:?usage: setup.sh build|demo|check|bench}
+job=${1:?usage: setup.sh build|demo|check|vm|bench}
 
 build='gcc libc6-dev meson ninja-build pkg-config libyaml-dev libarchive-dev libcmocka-dev musl-tools scdoc'
 demo='python3 nodejs bash'
 check="$demo jq python3-pip python3-setuptools python3-wheel python3-matplotlib util-linux clang libclang-rt-14-dev mandoc zsh fish shellcheck bubblewrap strace procps busybox-static e2fsprogs"
+vm="$demo qemu-system-x86 e2fsprogs strace uidmap"
 bench="$demo bubblewrap crun jq python3-ipykernel"
 
 case $job in
 build) wanted=$build ;;
 demo) wanted="$build $demo" ;;
 check) wanted="$build $check" ;;
+vm) wanted="$build $vm" ;;
 bench) wanted="$build $bench" ;;
 *) echo "setup.sh: no such job: $job" >&2; exit 2 ;;
 esac
