@@ -78,7 +78,8 @@ def memory_of_many(k):
     s = k.session("--memory", "128Mi")
     child = "x = bytearray(40 << 20)\nimport time\nfor i in range(0, len(x), 4096): x[i] = 1\ntime.sleep(30)"
     script = f"for i in 1 2 3 4 5 6; do python3 -c '{child}' & done; wait"
-    result = s.sh(script, options=["--timeout", "5"])
+    # Six interpreters, and those that live sleep: no longer than an emulated start needs.
+    result = s.sh(script, options=["--timeout", str(5 * min(kit.SCALE, 5))])
     told = result["status"] == "oom" or any(w["kind"] == "oom_child" for w in result["warnings"])
     check(told, "it was let pass:", result)
     check(result["usage"]["memory_peak_bytes"] < 400 * MIB, "peak:", result["usage"])
@@ -94,7 +95,10 @@ def fork_bomb(k):
     left = [t for t in s.processes().values() if not t.startswith("sbx")]
     eq(left, [], "still alive")
     if enforced(s, "pids").startswith("cgroup"):
-        check(done.json["usage"]["pids_peak"] <= 64, "usage:", done.json["usage"])
+        # The kernel counts it since Linux 6.6 (v2), 6.5 (v1); before, it is not told.
+        counted = [t for t, _, files in os.walk("/sys/fs/cgroup") if t.endswith("sbx-" + s.id) and "pids.peak" in files]
+        eq("pids_peak" in done.json["usage"], bool(counted), "pids_peak is told")
+        check(done.json["usage"].get("pids_peak", 0) <= 64, "usage:", done.json["usage"])
     s.alive()
     s.alive()
 
