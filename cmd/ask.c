@@ -1,12 +1,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "fmt/fmt.h"
 #include "ask.h"
 
 const char *ask_file_name(const char *path)
@@ -23,6 +25,28 @@ int ask_read_file(const char *path, size_t max_bytes, struct text *t, struct fau
 		return fault_set(f, errno == ENOENT ? FAULT_NOT_FOUND : FAULT_SYSTEM, errno,
 			"open %.150s", path);
 	return fd_read_to_end(fd, max_bytes, path, t, f);
+}
+
+/* What was read from a pipe is there for the next one, too. */
+static int give_back_input(const struct text *t, struct fault *f)
+{
+	auto_fd int fd = memfd_create("stdin", MFD_CLOEXEC);
+
+	if (fd < 0 || fd_write_all(fd, text_string(t), t->n) < 0 || lseek(fd, 0, SEEK_SET) < 0 ||
+		dup2(fd, STDIN_FILENO) < 0)
+		return fault_set(f, FAULT_SYSTEM, errno, "pass on standard input");
+	return 0;
+}
+
+int ask_read_description(const struct cmd_env *env, const char *path, struct text *t,
+	struct fault *f)
+{
+	int r = ask_read_file(path, LIMIT_SPEC_BYTES, t, f);
+
+	if (r < 0 || fmt_has_yaml || fmt_is_json(text_string(t), t->n))
+		return r;
+	r = strcmp(path, "-") ? 0 : give_back_input(t, f);
+	return r < 0 ? r : more_run(env, "YAML", f);
 }
 
 int ask_put_env(char ***env, char *const *values, struct fault *f)
@@ -96,7 +120,7 @@ static int resolve(struct cmd_env *env, const struct ask_args *a, const char *fi
 {
 	auto_text struct text t = { 0 };
 	uint32_t bits = 0;
-	int r = file ? ask_read_file(file, LIMIT_SPEC_BYTES, &t, f) : 0;
+	int r = file ? ask_read_description(env, file, &t, f) : 0;
 
 	if (!r && file)
 		r = spec_ask_read(ask, ask_file_name(file), text_string(&t), t.n, f);

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/near.h"
+#include "base/symbol.h"
 #include "base/utf8.h"
 #include "cmds.h"
 
@@ -131,7 +132,7 @@ static void report(const struct cmd *c, const struct fault *f, bool json)
 		json_open(&t, '{');
 		json_put_string(&t, "schema", "sbx.error/1");
 		json_put_string(&t, "kind", fault_kind_name(f->kind));
-		json_put_string(&t, "errno", f->sysno ? strerrorname_np(f->sysno) : NULL);
+		json_put_string(&t, "errno", f->sysno ? symbol_errno(f->sysno) : NULL);
 		json_put_string(&t, "text", f->text);
 		json_close(&t, '}');
 		text_put_char(&t, '\n');
@@ -169,7 +170,7 @@ static int run_parsed(struct cmd_env *env, const void *args, struct fault *f)
 int cmd_perform(const struct cmd *c, char **argv)
 {
 	auto_free void *args = mem_zeroed(1, c->args_size);
-	struct cmd_env env = { .cmd = c };
+	struct cmd_env env = { .cmd = c, .argv = argv };
 	struct fault f = { 0 };
 	int code;
 

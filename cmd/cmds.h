@@ -25,6 +25,7 @@
 
 struct cmd_env {
 	const struct cmd *cmd;
+	char **argv;                  /* from the command's name on */
 	struct opt_words words;       /* operands, SESSION among them; the program */
 	struct store store;           /* NEED_STORE, NEED_SESSION */
 	bool has_store, has_session;
@@ -45,6 +46,17 @@ int cmd_open_store(struct cmd_env *env, struct fault *f);
 /* Opens env->session by id or name; for commands that learn it from elsewhere than their
  * operand. Faults: as of store_session_open; NOT_FOUND names the nearest one. */
 int cmd_open_session(struct cmd_env *env, const char *id, struct fault *f);
+
+/*
+ * more_run - goes on in the program that is linked with libyaml and libarchive
+ * @what:  what needs it, for the message
+ *
+ * Nothing that would be done twice may have been done before.
+ *
+ * Returns: negative, or not at all.
+ * Faults:  NOT_FOUND  it is not installed. SYSTEM  it cannot be run.
+ */
+int more_run(const struct cmd_env *env, const char *what, struct fault *f);
 
 /* Parses and runs one command. argv[0] is its name. Returns the exit code of sbx. */
 int cmd_perform(const struct cmd *c, char **argv);

@@ -346,6 +346,9 @@ static int run(struct cmd_env *env, const void *p, struct fault *f)
 
 	if (!from == !to)
 		return fault_set(f, FAULT_USAGE, 0, "one of SRC and DST must be SESSION:PATH");
+	bool is_tar = !strcmp((from ? &dst : &src)->path, "-");
+	if (is_tar && !pack_has_tar)
+		return more_run(env, "tar", f);
 	if (!*(from ? &src : &dst)->path || !*(from ? &dst : &src)->path)
 		return fault_set(f, FAULT_USAGE, 0, "a path is empty");
 	int r = cmd_open_session(env, from ? from : to, f);

@@ -81,7 +81,7 @@ static void merge(const struct exec_ask *b, struct exec_request *q)
 static int read_body(struct cmd_env *env, const char *file, struct exec_ask *b, struct fault *f)
 {
 	auto_text struct text t = { 0 };
-	int r = ask_read_file(file, LIMIT_SPEC_BYTES, &t, f);
+	int r = ask_read_description(env, file, &t, f);
 
 	if (!r)
 		r = exec_ask_read(b, ask_file_name(file), t.data ? t.data : "", t.n, f);

@@ -22,10 +22,12 @@ int fd_write_all(int fd, const void *p, size_t n)
 
 int fd_read_to_end(int fd, size_t max_bytes, const char *what, struct text *t, struct fault *f)
 {
-	size_t start = t->n;
+	/* Most files are short: room that nobody needs costs more than the second read. */
+	enum { FIRST_BYTES = 4000, MORE_BYTES = 65536 };
+	size_t start = t->n, room = FIRST_BYTES;
 
-	for (;;) {
-		ssize_t r = read(fd, text_reserve(t, 65536), 65536);
+	for (;; room = MORE_BYTES) {
+		ssize_t r = read(fd, text_reserve(t, room), room);
 		if (r < 0 && errno == EINTR)
 			continue;
 		if (r < 0)

@@ -54,3 +54,16 @@ char *mem_format(const char *format, ...)
 	va_end(ap);
 	return kept(n < 0 ? NULL : s);
 }
+
+/* Of glibc alone; its numbers. Source: mallopt(3). */
+extern int mallopt(int parameter, int value) __attribute__((weak));
+
+void mem_keep(void)
+{
+	enum { TRIM_THRESHOLD = -1, TOP_PAD = -2 };
+
+	if (!mallopt)
+		return;
+	mallopt(TRIM_THRESHOLD, 4 << 20);
+	mallopt(TOP_PAD, 512 << 10);
+}

@@ -14,6 +14,10 @@
 void *mem_zeroed(size_t n, size_t size) __attribute__((malloc, returns_nonnull));
 void *mem_resized(void *p, size_t n, size_t size) __attribute__((returns_nonnull));
 
+/* For a process whose messages come and go: memory that is given back to the kernel each time
+ * would be zeroed each time. Nothing where the C library has no such choice. */
+void mem_keep(void);
+
 /* A copy of s; NULL gives NULL. */
 char *mem_string(const char *s);
 

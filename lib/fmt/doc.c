@@ -190,26 +190,31 @@ static bool find_bad_byte(const unsigned char *p, size_t n, uint32_t *ret_line, 
 	return false;
 }
 
-static bool begins_object(const unsigned char *p, size_t n)
+static size_t mark_bytes(const unsigned char *p, size_t n)
 {
-	size_t i = 0;
+	return n >= 3 && !memcmp(p, "\xef\xbb\xbf", 3) ? 3 : 0;
+}
 
-	while (i < n && p[i] && strchr(" \t\r\n", p[i]))
+bool fmt_is_json(const void *p, size_t n)
+{
+	const unsigned char *b = p;
+	size_t i = mark_bytes(b, n);
+
+	while (i < n && b[i] && strchr(" \t\r\n", b[i]))
 		i++;
-	return i < n && p[i] == '{';
+	return i < n && b[i] == '{';
 }
 
 static int parse(struct fmt_doc *doc, const unsigned char *p, size_t n, bool json, struct fmt_doc **ret,
 	struct fault *f)
 {
+	size_t mark = mark_bytes(p, n);
 	uint32_t line, column;
 	int r;
 
-	if (n >= 3 && !memcmp(p, "\xef\xbb\xbf", 3)) {
-		p += 3;
-		n -= 3;
-	}
-	doc->json = json || begins_object(p, n);
+	doc->json = json || fmt_is_json(p, n);
+	p += mark;
+	n -= mark;
 	if (find_bad_byte(p, n, &line, &column))
 		r = doc_fail(doc, line, column, f, "a byte that is NUL or not UTF-8");
 	else

@@ -5,6 +5,8 @@
 
 #include "fmt/doc.h"
 
+const bool fmt_has_yaml = true;
+
 struct reader {
 	struct fmt_doc *doc;
 	yaml_parser_t parser;

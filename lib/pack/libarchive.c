@@ -1,6 +1,9 @@
 #include <dlfcn.h>
 
 #include "pack/libarchive.h"
+#include "pack/pack.h"
+
+const bool pack_has_tar = true;
 
 const struct libarchive *libarchive_load(struct fault *f)
 {

@@ -48,6 +48,9 @@ struct pack_sink;
  */
 int pack_sink_dir(int dir, const char *name, struct pack_sink **ret, struct fault *f);
 
+/* False in a program without libarchive: there the two functions for tar refuse. */
+extern const bool pack_has_tar;
+
 /* Writes a stream as a tar (pax restricted) to a descriptor; every path begins with prefix.
  * Faults: SYSTEM; NOT_FOUND libarchive is not there. */
 int pack_sink_tar(int fd, const char *prefix, struct pack_sink **ret, struct fault *f);

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/number.h"
+#include "base/symbol.h"
 #include "base/utf8.h"
 #include "session/super.h"
 
@@ -37,7 +38,7 @@ static bool died_of_signal(const struct exec *e)
 static const char *signal_name(const struct exec *e)
 {
 	if (died_of_signal(e))
-		return sigabbrev_np(WTERMSIG(e->wait_status));
+		return symbol_signal(WTERMSIG(e->wait_status));
 	return !e->has_status && e->stage == STOP_KILLED ? "KILL" : NULL;
 }
 
@@ -81,7 +82,7 @@ static void put_reason(const struct exec *e, struct text *t)
 		json_put_string(t, "cause", "client_gone");
 	if (e->reason == REASON_SETUP) {
 		json_put_string(t, "stage", e->stage_text);
-		json_put_string(t, "errno", e->sysno ? strerrorname_np(e->sysno) : NULL);
+		json_put_string(t, "errno", e->sysno ? symbol_errno(e->sysno) : NULL);
 	}
 	json_close(t, '}');
 }

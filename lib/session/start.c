@@ -17,6 +17,7 @@
 #include "session/session.h"
 #include "session/start.h"
 #include "session/wire.h"
+#include "sys/kernel.h"
 #include "sys/pidfd.h"
 #include "sys/proc.h"
 
@@ -124,10 +125,10 @@ static void close_all_but(int keep[], size_t n)
 		if (keep[i] < from)
 			continue;
 		if (keep[i] > from)
-			close_range((unsigned)from, (unsigned)keep[i] - 1, 0);
+			syscall(SYS_close_range, (unsigned)from, (unsigned)keep[i] - 1, 0u);
 		from = keep[i] + 1;
 	}
-	close_range((unsigned)from, ~0u, 0);
+	syscall(SYS_close_range, (unsigned)from, ~0u, 0u);
 }
 
 static void become_supervisor(struct store_session *s, int conn)

@@ -350,9 +350,7 @@ void super_main(struct store *st, struct store_session *session, int conn)
 		.events_dir = -1, .spare_asked = true };
 	struct fault f;
 
-	/* Messages come and go: memory that is given back each time would be zeroed each time. */
-	mallopt(M_TRIM_THRESHOLD, 4 * MIB);
-	mallopt(M_TOP_PAD, 512 * KIB);
+	mem_keep();
 	title_set("sbx: %s supervisor", session->spec.id);
 	listen_to_signals(&s);
 	s.idle_since_ms = clock_now_ms();

@@ -43,7 +43,7 @@ struct dent {
 	char name[];
 };
 
-static int64_t to_ns(const struct statx_timestamp *t)
+static int64_t to_ns(const struct timespec *t)
 {
 	return t->tv_sec * 1000000000 + t->tv_nsec;
 }
@@ -51,15 +51,14 @@ static int64_t to_ns(const struct statx_timestamp *t)
 /* 0, or -errno. */
 static int stat_entry(int dir, const char *name, struct tree_stat *ret)
 {
-	enum { WANTED = STATX_BASIC_STATS & ~STATX_ATIME };
-	struct statx x;
+	struct stat st;
 
-	if (statx(dir, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, WANTED, &x) < 0)
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
 		return -errno;
-	*ret = (struct tree_stat){ .ino = x.stx_ino, .n = x.stx_size, .blocks = x.stx_blocks,
-		.mtime_ns = to_ns(&x.stx_mtime), .ctime_ns = to_ns(&x.stx_ctime), .mode = x.stx_mode,
-		.uid = x.stx_uid, .gid = x.stx_gid, .nlink = x.stx_nlink,
-		.is_whiteout = S_ISCHR(x.stx_mode) && !x.stx_rdev_major && !x.stx_rdev_minor };
+	*ret = (struct tree_stat){ .ino = st.st_ino, .n = (uint64_t)st.st_size,
+		.blocks = (uint64_t)st.st_blocks, .mtime_ns = to_ns(&st.st_mtim),
+		.ctime_ns = to_ns(&st.st_ctim), .mode = st.st_mode, .uid = st.st_uid, .gid = st.st_gid,
+		.nlink = (uint32_t)st.st_nlink, .is_whiteout = S_ISCHR(st.st_mode) && !st.st_rdev };
 	return 0;
 }
 

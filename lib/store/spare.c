@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/file.h"
 #include "store/inner.h"
+#include "sys/kernel.h"
 
 static void spare_name(enum store_spare kind, uint32_t i, char ret[16])
 {
@@ -68,7 +69,7 @@ static bool take(struct store_spares *s, enum store_spare kind, int dir, const c
 	if (!s || !s->n[kind])
 		return false;
 	spare_name(kind, --s->n[kind], spare);
-	return renameat2(s->dir, spare, dir, name, RENAME_NOREPLACE) == 0;
+	return syscall(SYS_renameat2, s->dir, spare, dir, name, KERNEL_RENAME_NOREPLACE) == 0;
 }
 
 int store_spare_open(struct store_spares *s, int dir, const char *name)

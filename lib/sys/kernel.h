@@ -82,6 +82,9 @@ struct kernel_mount_attr {
 	uint64_t set, clear, propagation, userns_fd;
 };
 
+/* Source: renameat2(2). */
+#define KERNEL_RENAME_NOREPLACE 1u
+
 /* Source: openat2(2). */
 #define KERNEL_RESOLVE_NO_MAGICLINKS 0x02u
 #define KERNEL_RESOLVE_NO_SYMLINKS   0x04u

@@ -131,10 +131,11 @@ class Rig:
         os.chmod(self.dir, 0o755)
         self.bin = os.path.join(self.dir, 'sbx')
         self.helper = os.path.join(self.dir, 'inside')
-        shutil.copyfile(sbx, self.bin)
-        shutil.copyfile(helper, self.helper)
-        os.chmod(self.bin, 0o755)
-        os.chmod(self.helper, 0o755)
+        # Where the program is static, what needs a library is in the one beside it.
+        for source, copy in ((sbx, self.bin), (sbx + '-full', self.bin + '-full'), (helper, self.helper)):
+            if source != sbx + '-full' or os.path.exists(source):
+                shutil.copyfile(source, copy)
+                os.chmod(copy, 0o755)
         self.home = os.path.join(self.dir, 'home')
         self.scratch = os.path.join(self.dir, 'scratch')
         for path in (self.home, self.scratch):

@@ -243,8 +243,11 @@ class Kit:
         self.dir = tempfile.mkdtemp(prefix="sbx-symptoms.")
         os.chmod(self.dir, 0o755)
         self.program = f"{self.dir}/sbx"
-        shutil.copyfile(program, self.program)
-        os.chmod(self.program, 0o755)
+        # Where the program is static, what needs a library is in the one beside it.
+        for end in ("", "-full"):
+            if os.path.exists(program + end):
+                shutil.copyfile(program + end, self.program + end)
+                os.chmod(self.program + end, 0o755)
         self.home, self.scratch = f"{self.dir}/home", f"{self.dir}/scratch"
         for path in (self.home, self.scratch):
             os.mkdir(path, 0o700)
