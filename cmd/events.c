@@ -237,6 +237,9 @@ static int run(struct cmd_env *env, const void *p, struct fault *f)
 	uint64_t since = a->until_idle ? 0 : a->since;
 	int r = parse_types(a->types, &rd.types, f);
 
+	if (r >= 0 && env->session.spec.class == CLASS_EPHEMERAL)
+		return fault_set(f, FAULT_USAGE, 0, "a one-off session keeps no journal; '" SBX_PROGRAM
+			" run --stream' prints its events");
 	if (r >= 0)
 		r = store_session_events(&env->session, &dir, f);
 	if (r >= 0)

@@ -43,6 +43,7 @@ static int run_in(struct cmd_env *env, const struct run_args *a, struct exec_req
 	if (r < 0)
 		return r;
 	spec.class = CLASS_EPHEMERAL;
+	spec.one_command = q->argv;
 	r = session_create(&env->store, &spec, &env->session, &conn, f);
 	session_spec_done(&spec);
 	if (r < 0)

@@ -23,10 +23,10 @@ int fd_write_all(int fd, const void *p, size_t n)
 int fd_read_to_end(int fd, size_t max_bytes, const char *what, struct text *t, struct fault *f)
 {
 	/* Most files are short: room that nobody needs costs more than the second read. */
-	enum { FIRST_BYTES = 4000, MORE_BYTES = 65536 };
+	enum { FIRST_BYTES = 2000, LEAST_BYTES = 512, MORE_BYTES = 65536 };
 	size_t start = t->n, room = FIRST_BYTES;
 
-	for (;; room = MORE_BYTES) {
+	for (;;) {
 		ssize_t r = read(fd, text_reserve(t, room), room);
 		if (r < 0 && errno == EINTR)
 			continue;
@@ -35,6 +35,9 @@ int fd_read_to_end(int fd, size_t max_bytes, const char *what, struct text *t, s
 		if (!r)
 			return 0;
 		text_grew(t, (size_t)r);
+		room -= (size_t)r;
+		if (room < LEAST_BYTES)
+			room = MORE_BYTES;
 		if (t->n - start > max_bytes)
 			return fault_set(f, FAULT_LIMIT, 0, "%s is larger than %zu bytes", what,
 				max_bytes);

@@ -52,7 +52,8 @@ struct journal {
 
 /*
  * journal_open - opens the journal in a directory for appending
- * @dir:  descriptor of the session's events/ directory; stays the caller's
+ * @dir:  descriptor of the session's events/ directory; stays the caller's. -1: a journal that
+ *        numbers events and writes them nowhere
  * @j:    zeroed; filled
  *
  * Finds the last number, and cuts off what lies behind the last event: a torn line.

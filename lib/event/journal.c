@@ -175,6 +175,11 @@ int journal_open(int dir, struct journal *j, struct fault *f)
 	auto_fd int fd = -1;
 	struct journal made = { .dir = dir, .fd = -1 };
 	uint64_t first;
+
+	if (dir < 0) {
+		*j = made;
+		return 0;
+	}
 	int r = segment_find(dir, UINT64_MAX, &first, f);
 
 	if (r < 0)
@@ -259,6 +264,10 @@ int event_end(struct journal *j, struct fault *f)
 	if (j->line.n > EVENT_LINE_BYTES)
 		return fault_set(f, FAULT_LIMIT, 0, "an event is longer than %llu bytes",
 			EVENT_LINE_BYTES);
+	if (j->fd < 0) {
+		j->seq++;
+		return 0;
+	}
 	r = make_ready(j, f);
 	if (r < 0)
 		return r;

@@ -118,6 +118,8 @@ static void add_dev(struct plan *p, bool has_ids, const char *shm_options)
 
 static void add_files(struct plan *p, const struct jail_spec *s, const char *names)
 {
+	if (!s->n_files)
+		return;
 	add_mount(p, "run/sbx", "tmpfs", "size=16m,nr_inodes=64,mode=0755", SAFE);
 	for (size_t i = 0; i < s->n_files; i++) {
 		add(p, (struct plan_op){ .kind = PLAN_FILE, .path = names, .number = 0444,

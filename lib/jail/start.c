@@ -175,6 +175,12 @@ static int send(struct jail *j, const struct jail_spec *s, struct plan *p, const
 		r = jail_pair(j, &spare, &number, f);
 	if (r < 0)
 		return r;
+	/* In one piece: growing it step by step takes new memory each time. */
+	enum { PLAN_BYTES = 24 * 1024 };
+	size_t n_files = 0;
+	for (size_t i = 0; i < s->n_files; i++)
+		n_files += s->files[i].n;
+	text_reserve(&t, PLAN_BYTES + n_files);
 	plan_put(p, &t);
 	fds[0] = spare;
 	if (trees->skel >= 0)

@@ -379,6 +379,16 @@ static int open_up(struct super *s, struct fault *f)
 	return r < 0 ? r : file_open_dir(s->mount_fd, "up", &s->up_fd, f);
 }
 
+/* The journal of a one-off session would be removed with it. Its client gets the events of
+ * the execution. */
+static int open_journal(struct super *s, struct fault *f)
+{
+	bool one_off = s->session->spec.class == CLASS_EPHEMERAL;
+	int r = one_off ? 0 : store_session_events(s->session, &s->events_dir, f);
+
+	return r < 0 ? r : journal_open(s->events_dir, &s->journal, f);
+}
+
 static int open_all(struct super *s, struct fault *f)
 {
 	bool other_boot = false;
@@ -392,9 +402,7 @@ static int open_all(struct super *s, struct fault *f)
 	if (!r)
 		r = open_base(s, f);
 	if (!r)
-		r = store_session_events(s->session, &s->events_dir, f);
-	if (!r)
-		r = journal_open(s->events_dir, &s->journal, f);
+		r = open_journal(s, f);
 	if (r < 0)
 		return r;
 	if (s->journal.seq == 0)

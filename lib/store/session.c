@@ -57,13 +57,15 @@ static int take_lock(int dir, int *ret_fd, struct fault *f)
 
 static int fill_new(struct store *st, struct store_session *s, struct fault *f)
 {
-	static const char *const parts[] = { "events", "exec" };
+	/* A one-off session has no journal. */
+	static const char *const all_parts[] = { "events", "exec", NULL };
+	const char *const *part = all_parts + (s->spec.class == CLASS_EPHEMERAL);
 	int r = take_lock(s->dir, &s->lock_fd, f);
 
 	if (r == STORE_LOCKED)
 		return fault_set(f, FAULT_BUSY, 0, "the new session is locked by another process");
-	for (size_t i = 0; r >= 0 && i < array_size(parts); i++)
-		r = store_make_owned_dir(s->dir, parts[i], 0700, (uid_t)-1, f);
+	for (; r >= 0 && *part; part++)
+		r = store_make_owned_dir(s->dir, *part, 0700, (uid_t)-1, f);
 	if (r >= 0)
 		r = make_fs(s->dir, st->id_base, &s->spec, f);
 	if (r >= 0)

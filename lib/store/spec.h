@@ -29,6 +29,8 @@ struct session_spec {
 	char interpreter[256];       /* "/usr/bin/python3.11"; "" with a runtime_dir */
 	char skeleton[ID_TEXT];      /* directory in layers/ */
 	enum session_class class;
+	bool one_command;            /* one-off, and no code: no interpreter is started in it. Not
+	                                written down: only the fork of who asked needs it */
 	bool foreign_ids;            /* some of its files have ids that do not exist inside */
 	enum disk_kind disk;
 	uint64_t limits[LIMIT_KINDS];   /* thousandths of a CPU, bytes, bytes, n, n; 0: none */

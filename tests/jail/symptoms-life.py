@@ -1,4 +1,5 @@
 """Idle, dormant, stopped, expired, removed: what other systems were reported to get wrong."""
+import json
 import os
 import shutil
 import time
@@ -215,6 +216,23 @@ def run_leaves_nothing(k):
     eq(k.sbx("run", "--timeout", "0.2", "--", "sleep", "300").code, 124)
     eq(k.sbx("run", "--", "/nonexistent").code, 127)
     eq(k.sbx("run", "-c", "print(6 * 7)").out, "42\n")
+    check(until(lambda: not k.stored()), "stored:", k.stored())
+
+
+@test("run tells the events of its execution to its client, and keeps no journal")
+def run_has_no_journal(k):
+    lines = [json.loads(line) for line in k.sbx("run", "--stream", "--", "true").out.splitlines()]
+    events = [line for line in lines if "seq" in line]
+    numbers = [e["seq"] for e in events]
+    check(numbers and numbers == sorted(set(numbers)), "numbers:", numbers)
+    eq([e["status"] for e in events if e["type"] == "execution_update"][-1], "success")
+    client = k.start("run", "--", "sleep", "60")
+    check(until(lambda: k.stored("sessions")), "it does not begin")
+    name = k.stored("sessions")[0].rpartition("/")[2].lstrip(".")
+    check(until(lambda: k.sbx("show", name).code == 0), "it is not there")
+    done = k.sbx("events", name)
+    check(done.code == 2 and "run --stream" in done.err, "it says", done)
+    client.kill()
     check(until(lambda: not k.stored()), "stored:", k.stored())
 
 
