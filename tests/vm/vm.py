@@ -37,7 +37,9 @@ def make_disk(folder, build, steps, modules):
     for part in ("jail", "abuse", "vm"):
         for path in glob.glob(f"{HERE}/../{part}/*.py"):
             tree.put(path, f"{part}/{os.path.basename(path)}")
-    tree.put(f"{build}/cmd/sbx", "sbx")
+    for name in ("sbx", "sbx-full"):
+        if os.path.exists(f"{build}/cmd/{name}"):
+            tree.put(f"{build}/cmd/{name}", name)
     tree.put(f"{build}/tests/abuse/inside", "inside")
     for path in PROGRAMS:
         tree.put(f"{build}/{path}", os.path.basename(path))
