@@ -250,15 +250,15 @@ static bool has_compiled_driver(const struct super *s, struct text *t)
 static int start_jail(struct super *s, struct fault *f)
 {
 	struct jail_spec js;
-	struct jail_file files[DRIVERS];
+	struct jail_file files[DRIVERS + 1];
 	auto_text struct text compiled = { 0 };
 
 	spec_jail(&s->session->spec, s->store->id_base, &js);
-	memcpy(files, js.files, sizeof files);
+	memcpy(files, js.files, DRIVERS * sizeof *files);
 	js.files = files;
 	s->has_compiled = has_compiled_driver(s, &compiled);
 	if (s->has_compiled)
-		files[DRIVER_PYTHON] = (struct jail_file){ "python.pyc", compiled.data, compiled.n };
+		files[js.n_files++] = (struct jail_file){ "python.pyc", compiled.data, compiled.n };
 	js.fs_fd = s->fs_fd;
 	js.skel_fd = s->lower_fd;
 	js.base_fd = s->base_fd;

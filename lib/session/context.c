@@ -263,6 +263,9 @@ static void context_dead(struct context *c, int status, const struct jail_usage 
 	if (c->wanted_fresh)
 		c->lost_why[0] = 0;
 	bool starting = c->phase == CONTEXT_STARTING;
+	/* It may not be the interpreter that compiled its driver: the next one gets the source. */
+	if (starting)
+		s->has_compiled = false;
 	context_close(c);
 	c->starter = NULL;
 	if (e && starting && e->status == EXEC_RUNNING) {

@@ -399,5 +399,27 @@ def preloaded_dies(k):
         k.sbx("create", "--runtime", "python", *words).refused(2, why)
 
 
+def driver(s):
+    """The driver that its interpreter runs."""
+    return next(w for words in s.processes().values() for w in words.split() if w.startswith("/run/sbx/"))
+
+
+@test("a compiled driver that the interpreter does not take costs one cell, not the session")
+def compiled_driver(k):
+    s = k.session(runtime="python")
+    eq((s.cell("40 + 2")["result"], driver(s)), ({"text/plain": "42"}, "/run/sbx/python.pyc"), "the control")
+    name, = os.listdir(f"{k.home}/drivers")
+    with open(f"{k.home}/drivers/{name}", "r+b") as f:
+        f.write(bytes(4))
+    s = k.session(runtime="python")
+    eq(s.cell("1")["status"], "setup_failed", "the first cell")
+    eq((s.cell("40 + 2")["result"], driver(s)), ({"text/plain": "42"}, "/run/sbx/python.py"), "the next cell")
+    with open(f"{k.home}/drivers/{name}", "wb"):
+        pass
+    s = k.session(runtime="python")
+    eq((s.cell("40 + 2")["result"], driver(s)), ({"text/plain": "42"}, "/run/sbx/python.py"), "without one")
+    os.unlink(f"{k.home}/drivers/{name}")
+
+
 if __name__ == "__main__":
     raise SystemExit(kit.main())
