@@ -24,7 +24,7 @@ void spec_jail(const struct session_spec *s, uint32_t id_base, struct jail_spec 
 			s->disk == DISK_TMPFS ? JAIL_DISK_TMPFS : JAIL_DISK_PLAIN,
 		.disk_bytes = s->limits[LIMIT_DISK],
 		.deny_fallocate = s->limits[LIMIT_DISK] && s->disk == DISK_PLAIN,
-		.files = s->one_command ? NULL : driver_files(),
+		.files = driver_files(),
 		.n_files = s->one_command ? 0 : DRIVERS,
 	};
 }
