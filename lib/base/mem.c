@@ -1,6 +1,9 @@
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 
@@ -66,4 +69,13 @@ void mem_keep(void)
 		return;
 	mallopt(TRIM_THRESHOLD, 4 << 20);
 	mallopt(TOP_PAD, 512 << 10);
+}
+
+void mem_drop(const void *p, size_t n)
+{
+	uintptr_t page = (uintptr_t)getpagesize(), end = ((uintptr_t)p + n) & ~(page - 1);
+	uintptr_t from = ((uintptr_t)p + page - 1) & ~(page - 1);
+
+	if (from < end)
+		madvise((void *)from, end - from, MADV_DONTNEED);
 }

@@ -18,6 +18,9 @@ void *mem_resized(void *p, size_t n, size_t size) __attribute__((returns_nonnull
  * would be zeroed each time. Nothing where the C library has no such choice. */
 void mem_keep(void);
 
+/* Gives the whole pages of n bytes back to the kernel; they read as zeros then. */
+void mem_drop(const void *p, size_t n);
+
 /* A copy of s; NULL gives NULL. */
 char *mem_string(const char *s);
 

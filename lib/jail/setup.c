@@ -16,6 +16,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/mem.h"
 #include "jail/mounts.h"
 #include "jail/setup.h"
 #include "sys/kernel.h"
@@ -157,6 +158,8 @@ static int write_file(struct setup *s, const struct plan_op *op)
 	if (fd < 0)
 		return fd;
 	int r = fd_write_all(fd, op->data, op->n);
+	/* It is in the file now: each process of the jail would keep this copy. */
+	mem_drop(op->data, op->n);
 	return !r && fchmod(fd, op->number) < 0 ? -errno : r;
 }
 
