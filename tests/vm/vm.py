@@ -7,7 +7,7 @@ Emulated, because the machine that builds may itself be a virtual one; no root i
 line is "N passed, N failed, N skipped", as of tests/check.sh; a test that ended without its result,
 a step that hung, and a machine that stopped are failures.
 
-SBX_VM_SECONDS    when the machine is ended, whatever it does (default 1500)
+SBX_VM_SECONDS    when the machine is ended, whatever it does (default 1800)
 SBX_TEST_REQUIRE  as in tests/jail/kit.py
 """
 import glob
@@ -23,7 +23,7 @@ import image
 import plan
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SECONDS = float(os.environ.get("SBX_VM_SECONDS", "1500"))
+SECONDS = float(os.environ.get("SBX_VM_SECONDS", "1800"))
 STEP_SECONDS = 400
 DISK_BYTES = 3 << 30
 PROGRAMS = ("tests/jail/test-jail", "tests/jail/test-files", "tests/jail/test-refusals", "tests/unit/test-cgroup")
