@@ -29,16 +29,25 @@ def output(*argv):
     return subprocess.run(argv, check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE).stdout.decode()
 
 
+def download_kernel(folder):
+    """The path of the package. Its name changes with each security update."""
+    found = re.search(r"Depends: (linux-image-\S+)", output("apt-cache", "depends", KERNEL))
+    subprocess.run(["apt-get", "download", "-qq", found.group(1)], cwd=folder, check=True, stderr=subprocess.DEVNULL)
+    [deb] = glob.glob(f"{folder}/{found.group(1)}_*.deb")
+    return deb
+
+
 def unpack_kernel(folder):
     """Downloads the kernel's package once; the path of the kernel, and of its modules."""
     found = glob.glob(f"{folder}/kernel/boot/vmlinuz-*")
     if not found:
         os.makedirs(f"{folder}/packages", exist_ok=True)
-        depends = output("apt-cache", "depends", KERNEL)
-        package = re.search(r"Depends: (linux-image-\S+)", depends).group(1)
-        subprocess.run(["apt-get", "download", "-qq", package], cwd=f"{folder}/packages", check=True,
-                       stderr=subprocess.DEVNULL)
-        [deb] = glob.glob(f"{folder}/packages/{package}_*.deb")
+        try:
+            deb = download_kernel(f"{folder}/packages")
+        except (subprocess.CalledProcessError, AttributeError):
+            # The list of packages is missing, or older than the archive.
+            subprocess.run(["apt-get", "update", "-qq"], check=True)
+            deb = download_kernel(f"{folder}/packages")
         shutil.rmtree(f"{folder}/kernel", ignore_errors=True)
         subprocess.run(["dpkg", "-x", deb, f"{folder}/kernel.new"], check=True)
         os.rename(f"{folder}/kernel.new", f"{folder}/kernel")
