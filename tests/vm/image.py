@@ -62,7 +62,7 @@ class Tree:
     def __init__(self, top):
         self.top, self.linked = top, []
         shutil.rmtree(top, ignore_errors=True)
-        for path in ("usr/bin", "usr/sbin", "usr/lib", "usr/lib64", "etc", "proc", "sys", "dev", "run",
+        for path in ("usr/local/bin", "usr/local/src", "usr/bin", "usr/sbin", "usr/lib", "usr/lib64", "etc", "proc", "sys", "dev", "run",
                      "tmp", "root", "var/tmp", "var/lib", "home", "vm"):
             os.makedirs(f"{top}/{path}")
         for name in ("bin", "sbin", "lib", "lib64"):
