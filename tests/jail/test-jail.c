@@ -67,7 +67,8 @@ static void test_report(void **state)
 	assert_int_equal(rig.report.sealed, 1);
 	assert_int_equal(rig.report.private_keyring, 1);
 	assert_int_equal(rig.report.net_loopback, 1);
-	if (abi)
+	/* Before Linux 6.2 the root is closed by its mount. */
+	if (abi >= LANDLOCK_ABI_TRUNCATE)
 		assert_string_equal(rig.report.fallbacks, "");
 	assert_true(rig.root >= 0);
 }
