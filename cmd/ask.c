@@ -98,6 +98,8 @@ static int take_words(const struct ask_args *a, struct spec_ask *to, struct faul
 {
 	if (a->class >= 0)
 		to->class = a->class;
+	if (a->on_threshold >= 0)
+		to->on_threshold = a->on_threshold;
 	if (a->size >= 0)
 		to->size = a->size;
 	if (a->runtime) {

@@ -15,7 +15,7 @@
 
 struct ask_args {
 	const char *runtime, *name, *disk, *env_file;
-	int class, size;
+	int class, size, on_threshold;
 	uint64_t cpu, memory_bytes, pids, nofile;
 	uint64_t lifetime_ms, idle_timeout_ms, dormant_after_ms, exec_timeout_ms;
 	uint64_t output_keep_bytes;
@@ -23,7 +23,7 @@ struct ask_args {
 };
 
 #define ASK_DEFAULTS                                                                             \
-	{ .class = -1, .size = -1, .cpu = OPT_UNSET, .memory_bytes = OPT_UNSET,                  \
+	{ .class = -1, .size = -1, .on_threshold = -1, .cpu = OPT_UNSET, .memory_bytes = OPT_UNSET,                  \
 		.pids = OPT_UNSET, .nofile = OPT_UNSET,                 \
 		.lifetime_ms = OPT_UNSET, .idle_timeout_ms = OPT_UNSET,                          \
 		.dormant_after_ms = OPT_UNSET, .exec_timeout_ms = OPT_UNSET,                     \
@@ -59,6 +59,8 @@ struct ask_args {
 	OPT_LIST(S, ask.preload, 0, "preload", "MODULE,...", COMP_NONE,                          \
 		"keep a python ready that has imported these"),                                  \
 	OPT_TEXT(S, ask.name, 0, "name", "NAME", COMP_NONE, "a name besides the id"),            \
+	OPT_ENUM(S, ask.on_threshold, 0, "on-threshold", "ACTION", session_threshold_names,      \
+		"what passing 80 % of memory or disk does"),                                     \
 	OPT_ENUM(S, ask.class, 0, "class", "CLASS", spec_class_names, "what idling ends it"),    \
 	OPT_ROW(TIME, S, ask.lifetime_ms, uint64_t, 0, "lifetime", "end it after this time; 0: never", \
 		.value = "TIME", .max = SPEC_TIME_MAX_MS),                                       \

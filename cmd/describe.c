@@ -169,6 +169,7 @@ void describe_session(const struct store_session *s, bool with_instructions, str
 	put_limits(t, s);
 	put_times(t, s);
 	put_paths(t, s);
+	json_put_string(t, "on_threshold", session_threshold_names[s->spec.on_threshold]);
 	put_strings(t, "env", s->spec.env);
 	put_strings(t, "preload", s->spec.preload);
 	put_strings(t, "tools", s->spec.tools);

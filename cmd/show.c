@@ -107,6 +107,7 @@ static void put_text(struct text *t, const struct store_session *s)
 	put_line(t, "workdir", "/workspace");
 	for (unsigned i = 0; i < LIMIT_KINDS; i++)
 		put_limit(t, s, (enum limit_kind)i);
+	put_line(t, "at 80 %", session_threshold_names[s->spec.on_threshold]);
 	put_times(t, s);
 	put_contexts(t, s, strcmp(status, "live") == 0);
 	for (char **tool = s->spec.tools; tool && *tool; tool++) {

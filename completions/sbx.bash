@@ -14,7 +14,7 @@ _sbx() {
 		return
 	fi
 	case $cmd in
-	create) valued=' --file -f --preload --name --class --lifetime --idle-timeout --dormant-after --exec-timeout --runtime --size --cpu --memory -m --disk --pids --nofile --require --output-keep --env -e --env-file ' ;;
+	create) valued=' --file -f --preload --name --on-threshold --class --lifetime --idle-timeout --dormant-after --exec-timeout --runtime --size --cpu --memory -m --disk --pids --nofile --require --output-keep --env -e --env-file ' ;;
 	exec) valued=' --code -c --file -f --lang --workdir -w --timeout --cpu-time --secret-env --status-fd --context --env -e --env-file --output-keep --request-id --request ' ;;
 	run) valued=' --code -c --file -f --lang --workdir -w --timeout --cpu-time --secret-env --status-fd --runtime --size --cpu --memory -m --disk --pids --nofile --require --output-keep --env -e --env-file ' ;;
 	stop) valued=' ' ;;
@@ -39,6 +39,7 @@ _sbx() {
 	done
 	case $cmd,$prev in
 	create,--file|create,-f) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+	create,--on-threshold) mapfile -t COMPREPLY < <(compgen -W 'warn clean stop' -- "$cur"); return ;;
 	create,--class) mapfile -t COMPREPLY < <(compgen -W 'task workspace' -- "$cur"); return ;;
 	create,--runtime) mapfile -t COMPREPLY < <(compgen -W "$(sbx __complete runtime 2>/dev/null)" -- "$cur"); return ;;
 	create,--size) mapfile -t COMPREPLY < <(compgen -W 'small medium large' -- "$cur"); return ;;
@@ -63,7 +64,7 @@ _sbx() {
 	esac
 	if [[ $cur == -* && ! $ended ]]; then
 		case $cmd in
-		create) mapfile -t COMPREPLY < <(compgen -W '--file --preload --name --class --lifetime --idle-timeout --dormant-after --exec-timeout --runtime --size --cpu --memory --disk --pids --nofile --require --output-keep --env --env-file --json --quiet --dry-run --help' -- "$cur") ;;
+		create) mapfile -t COMPREPLY < <(compgen -W '--file --preload --name --on-threshold --class --lifetime --idle-timeout --dormant-after --exec-timeout --runtime --size --cpu --memory --disk --pids --nofile --require --output-keep --env --env-file --json --quiet --dry-run --help' -- "$cur") ;;
 		exec) mapfile -t COMPREPLY < <(compgen -W '--code --file --lang --workdir --timeout --cpu-time --interactive --tty --secret-env --json --stream --status-fd --no-result --context --fresh --env --env-file --output-keep --request-id --request --help' -- "$cur") ;;
 		run) mapfile -t COMPREPLY < <(compgen -W '--code --file --lang --workdir --timeout --cpu-time --interactive --tty --secret-env --json --stream --status-fd --no-result --runtime --size --cpu --memory --disk --pids --nofile --require --output-keep --env --env-file --help' -- "$cur") ;;
 		stop) mapfile -t COMPREPLY < <(compgen -W '--help' -- "$cur") ;;

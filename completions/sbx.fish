@@ -4,6 +4,7 @@ complete -c sbx -n __fish_use_subcommand -a create -d 'Make a session and print 
 complete -c sbx -n '__fish_seen_subcommand_from create' -l file -s f -r -F -d 'read it from YAML or JSON; - is stdin'
 complete -c sbx -n '__fish_seen_subcommand_from create' -l preload -x -d 'keep a python ready that has imported these'
 complete -c sbx -n '__fish_seen_subcommand_from create' -l name -x -d 'a name besides the id'
+complete -c sbx -n '__fish_seen_subcommand_from create' -l on-threshold -x -a 'warn clean stop' -d 'what passing 80 % of memory or disk does'
 complete -c sbx -n '__fish_seen_subcommand_from create' -l class -x -a 'task workspace' -d 'what idling ends it'
 complete -c sbx -n '__fish_seen_subcommand_from create' -l lifetime -x -d 'end it after this time; 0: never'
 complete -c sbx -n '__fish_seen_subcommand_from create' -l idle-timeout -x -d 'end or stop it when unused for; 0: never'

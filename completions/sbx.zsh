@@ -34,6 +34,7 @@ _sbx() {
 		{-f+,--file=}'[read it from YAML or JSON; - is stdin]:FILE:_files' \
 		'*'--preload='[keep a python ready that has imported these]:MODULE,...: ' \
 		--name='[a name besides the id]:NAME: ' \
+		--on-threshold='[what passing 80 % of memory or disk does]:ACTION:(warn clean stop)' \
 		--class='[what idling ends it]:CLASS:(task workspace)' \
 		--lifetime='[end it after this time; 0\: never]:TIME: ' \
 		--idle-timeout='[end or stop it when unused for; 0\: never]:TIME: ' \

@@ -9,6 +9,9 @@
 void exec_accept(struct super *s, struct conn *c, struct msg *m);
 void exec_accept_files(struct super *s, struct conn *c, struct msg *m);
 
+/* Empties the temporary directories, as a client could ask for; nobody waits for it. */
+void exec_clean(struct super *s);
+
 /* Starts what is queued as far as there is a spare or an idle interpreter for it. */
 void exec_start_waiting(struct super *s);
 
@@ -92,6 +95,13 @@ int64_t limit_next_ms(struct super *s);
 /* At the end: status and reason from the evidence; then the warnings at 80 % of a limit. */
 void limit_judge(struct exec *e);
 void limit_warn(struct exec *e);
+
+/* After the answer: what the session has for the crossing of 80 % of memory or disk. */
+void limit_act(struct super *s);
+
+/* Memory is kept by looking; something of the inside can write right now. */
+bool limit_is_polled(const struct super *s);
+bool limit_is_running(const struct super *s);
 
 /* What each process of it is limited to. */
 void limit_rlimits(struct super *s, struct exec *e, struct jail_rlimits *ret);

@@ -31,7 +31,8 @@ static struct exec *exec_new(struct super *s, struct conn *c)
 	while (*at)
 		at = &(*at)->next;
 	*at = e;
-	c->exec = e;
+	if (c)
+		c->exec = e;
 	return e;
 }
 
@@ -167,6 +168,21 @@ void exec_accept_files(struct super *s, struct conn *c, struct msg *m)
 		e->w.r.flags |= EXEC_LAST;
 	if (kind == FILES_PUT)
 		e->w.r.flags |= EXEC_STDIN;
+	exec_start_waiting(s);
+}
+
+void exec_clean(struct super *s)
+{
+	static char *const paths[] = { (char *)"/tmp", (char *)"/var/tmp", (char *)"/dev/shm", NULL };
+	struct exec *e = exec_new(s, NULL);
+
+	e->w.r.language = e->w.r.context = e->w.r.workdir = e->w.r.request_id = "";
+	e->w.r.argv = mem_new_array(char *, array_size(paths));
+	memcpy(e->w.r.argv, paths, sizeof paths);
+	e->w.r.env = mem_new(char *);
+	e->is_files = true;
+	e->files = FILES_EMPTY;
+	e->timeout_ms = DEFAULT_EXEC_TIMEOUT_MS;
 	exec_start_waiting(s);
 }
 

@@ -13,7 +13,7 @@
 #include "session/super.h"
 
 /* [ms] Sources: DESIGN.md section 6; 9-jail-measured.md 5 and 7. */
-enum { GRACE_MS = 200, MEMORY_FIRST_MS = 20, MEMORY_GAP_MS = 50, QUICK_US = 50 * 1000 };
+enum { GRACE_MS = 200, MEMORY_FIRST_MS = 20, MEMORY_GAP_MS = 50 };
 
 /* [ms] The same where nothing runs but what earlier cells left. */
 enum { MEMORY_CALM_MS = 250 };
@@ -39,7 +39,7 @@ void limit_begin(struct exec *e)
 	watch_disk_begin(&e->s->disk, now);
 }
 
-static bool is_polled(const struct super *s)
+bool limit_is_polled(const struct super *s)
 {
 	return s->session->spec.limits[LIMIT_MEMORY] &&
 		!strcmp(cgroup_enforced(s->cgroup, CGROUP_MEMORY), "none");
@@ -56,7 +56,7 @@ void limit_rlimits(struct super *s, struct exec *e, struct jail_rlimits *ret)
 		limits[LIMIT_PIDS] + CONTEXTS_MAX + 4 : 0;
 	ret->nofile = limits[LIMIT_NOFILE];
 	ret->fsize_bytes = fsize;
-	ret->data_bytes = is_polled(s) ? limits[LIMIT_MEMORY] : 0;
+	ret->data_bytes = limit_is_polled(s) ? limits[LIMIT_MEMORY] : 0;
 	ret->cpu_s = e && e->w.r.cpu_limit_ms && !e->is_cell ? (e->w.r.cpu_limit_ms + 999) / 1000 : 0;
 }
 
@@ -164,12 +164,12 @@ static void check_exec(struct exec *e, int64_t now)
 		else
 			advance(e);
 	}
-	if (e->phase == PHASE_RUNNING && e->x && is_polled(e->s))
+	if (e->phase == PHASE_RUNNING && e->x && limit_is_polled(e->s))
 		check_memory(e, now);
 }
 
 /* Something of the inside can write right now. */
-static bool is_running(const struct super *s)
+bool limit_is_running(const struct super *s)
 {
 	for (const struct exec *e = s->execs; e; e = e->next)
 		if (e->phase == PHASE_RUNNING || e->phase == PHASE_STARTING)
@@ -208,7 +208,7 @@ void limit_recount(struct super *s)
 
 static void check_kept_memory(struct context *c, int64_t now)
 {
-	if (c->phase != CONTEXT_IDLE || !is_polled(c->s) || now < c->poll_ms)
+	if (c->phase != CONTEXT_IDLE || !limit_is_polled(c->s) || now < c->poll_ms)
 		return;
 	if (read_memory(c->x, MEMORY_CALM_MS, &c->poll_ms) > c->s->session->spec.limits[LIMIT_MEMORY])
 		kill_kept(c, LIMIT_MEMORY);
@@ -217,7 +217,7 @@ static void check_kept_memory(struct context *c, int64_t now)
 static void check_disk(struct super *s, int64_t now)
 {
 	uint64_t used = 0;
-	bool is_calm = !is_running(s);
+	bool is_calm = !limit_is_running(s);
 
 	if (is_calm && !has_kept(s))
 		return;
@@ -282,15 +282,15 @@ int64_t limit_next_ms(struct super *s)
 		if (e->phase == PHASE_QUEUED)
 			continue;
 		sooner(&at, e->stage != STOP_NOT ? e->stage_ms : e->deadline_ms);
-		if (e->phase == PHASE_RUNNING && is_polled(s))
+		if (e->phase == PHASE_RUNNING && limit_is_polled(s))
 			sooner(&at, e->poll_ms);
 	}
 	for (size_t i = 0; i < CONTEXT_PLACES; i++) {
 		sooner(&at, s->contexts[i].kill_ms);
-		if (s->contexts[i].phase == CONTEXT_IDLE && is_polled(s))
+		if (s->contexts[i].phase == CONTEXT_IDLE && limit_is_polled(s))
 			sooner(&at, s->contexts[i].poll_ms);
 	}
-	if (is_running(s) || has_kept(s))
+	if (limit_is_running(s) || has_kept(s))
 		sooner(&at, watch_disk_next_ms(&s->disk));
 	return at;
 }
@@ -382,108 +382,4 @@ void limit_judge(struct exec *e)
 		e->peak_memory = e->group.memory_peak_bytes;
 	else
 		e->peak_memory = (uint64_t)e->rss_bytes;
-}
-
-/* --- 80 % ------------------------------------------------------------------------------ */
-
-static void quota(struct exec *e, enum limit_kind kind, uint64_t used, uint64_t limit, bool *warned)
-{
-	char a[NUMBER_TEXT_MAX], b[NUMBER_TEXT_MAX];
-
-	if (!limit || used < limit / 5 * 4)
-		return;
-	if (kind == LIMIT_PIDS) {
-		exec_warn(e, "near_limit", "pids: %llu of %llu", (unsigned long long)used,
-			(unsigned long long)limit);
-	} else {
-		exec_warn(e, "near_limit", "%s: %s of %s", limit_names[kind],
-			number_format_size(used, a), number_format_size(limit, b));
-	}
-	if (*warned)
-		return;
-	*warned = true;
-	struct text *t = super_event(e->s, EVENT_QUOTA_WARNING, e);
-	json_put_string(t, "limit", limit_names[kind]);
-	json_put_int(t, "used", (int64_t)used);
-	json_put_int(t, "of", (int64_t)limit);
-	json_put_string(t, "enforced_by", e->s->session->status.enforced_by[kind]);
-	super_journal(e->s, e);
-}
-
-/* A program that got ENOMEM says so itself, and nothing else is evidence of it. */
-static const char *memory_words(const struct exec *e, const char *err)
-{
-	static const char *const words[] = { "MemoryError", "Cannot allocate memory", "bad_alloc",
-		"heap out of memory", "Out of memory", "out of memory" };
-	const char *name = text_string(&e->error_name);
-
-	for (size_t i = 0; i < array_size(words); i++)
-		if (strstr(name, words[i]) || strstr(err, words[i]))
-			return words[i];
-	return NULL;
-}
-
-static void warn_rlimit(struct exec *e)
-{
-	auto_text struct text err = { 0 };
-	const struct spool *s = &e->out[1].spool;
-	char limit[NUMBER_TEXT_MAX];
-
-	if (!is_polled(e->s) || e->status != EXEC_ERROR)
-		return;
-	spool_read(s, s->total > 4096 ? s->total - 4096 : 0, 4096, &err);
-	const char *word = memory_words(e, text_string(&err));
-	if (!word)
-		return;
-	number_format_size(e->s->session->spec.limits[LIMIT_MEMORY], limit);
-	exec_warn(e, "near_limit", "memory: the program reported '%s'; each process may use %s "
-		"(rlimit)", word, limit);
-}
-
-static void warn_disk(struct exec *e)
-{
-	struct super *s = e->s;
-	struct disk_use use;
-
-	disk_use(s, &use);
-	quota(e, LIMIT_DISK, use.used_bytes, use.limit_bytes, &s->disk_warned);
-	if (use.limit_entries && use.used_entries >= use.limit_entries / 5 * 4)
-		exec_warn(e, "near_limit", "disk: %llu of %llu files", (unsigned long long)use.used_entries,
-			(unsigned long long)use.limit_entries);
-	if (s->files_lost)
-		exec_warn(e, "files_lost", "the files of earlier executions were in memory and are gone with "
-			"the processes that the session had");
-	s->files_lost = false;
-}
-
-void limit_warn(struct exec *e)
-{
-	struct super *s = e->s;
-	const uint64_t *limits = s->session->spec.limits;
-	struct cgroup_usage all = { 0 };
-	uint32_t before = e->n_warnings;
-
-	/* What it leaves is not held against the interpreters that are kept. */
-	if (!is_running(s)) {
-		watch_disk_allow(&s->disk, changes_bytes(s->changes), changes_entries(s->changes));
-		s->disk.is_counted = false;
-	}
-	if (e->status == EXEC_SETUP_FAILED)
-		return;
-	quota(e, LIMIT_MEMORY, e->peak_memory, limits[LIMIT_MEMORY], &s->memory_warned);
-	if (e->n_warnings == before)
-		warn_rlimit(e);
-	warn_disk(e);
-	/* Half a dozen files: not for what was over at once and well. */
-	if (e->status == EXEC_SUCCESS && e->end_us - e->begin_us < QUICK_US)
-		return;
-	cgroup_read(s->cgroup, &all);
-	e->pids_peak = all.has_pids ? all.pids_peak : 0;
-	if (all.pids_denied > s->pids_denied) {
-		exec_warn(e, "pids", "fork was refused %llu times: the limit is %llu processes",
-			(unsigned long long)(all.pids_denied - s->pids_denied),
-			(unsigned long long)limits[LIMIT_PIDS]);
-		s->pids_denied = all.pids_denied;
-		quota(e, LIMIT_PIDS, limits[LIMIT_PIDS], limits[LIMIT_PIDS], &s->pids_warned);
-	}
 }

@@ -177,6 +177,7 @@ void exec_collect(struct super *s)
 	}
 	if (!any || s->last_done)
 		return;
+	limit_act(s);
 	super_spare_wanted(s);
 	exec_start_waiting(s);
 	warm_want(s);

@@ -275,6 +275,7 @@ int spec_resolve(struct spec_ask *a, int home, struct session_spec *ret, struct 
 	memcpy(s.name, a->name, sizeof s.name);
 	for (size_t i = 0; i < LIMIT_KINDS; i++)
 		s.limits[i] = given(a->limits[i], tier[i]);
+	s.on_threshold = a->on_threshold < 0 ? THRESHOLD_WARN : (enum session_threshold)a->on_threshold;
 	s.disk = a->disk < 0 ? DISK_PLAIN : (enum disk_kind)a->disk;
 	resolve_times(a, &s);
 	for (char **w = a->require; w && *w; w++)

@@ -42,7 +42,7 @@ enum spec_class { SPEC_TASK, SPEC_WORKSPACE };
 struct spec_ask {
 	char name[ID_TEXT];
 	char *runtime;
-	int class, size; /* -1: not given */
+	int class, size, on_threshold; /* -1: not given */
 	int disk;                     /* enum disk_kind; -1: not given */
 	uint64_t limits[LIMIT_KINDS]; /* as in struct session_spec, or SPEC_UNSET */
 	uint64_t lifetime_ms, idle_timeout_ms, dormant_after_ms, exec_timeout_ms; /* [ms] */

@@ -250,6 +250,22 @@ void super_stop(struct super *s, enum wire_stop how, struct conn *c)
 	}
 }
 
+void super_end(struct super *s, const char *crossed)
+{
+	struct text *t = super_event(s, EVENT_SESSION_STOPPED, NULL);
+
+	json_put_string(t, "reason", "on_threshold");
+	json_put_string(t, "limit", crossed);
+	super_journal(s, NULL);
+	s->stop = WIRE_STOP_FOR_GOOD;
+	s->ending = true;
+	for (struct exec *e = s->execs, *next; e; e = next) {
+		next = e->next;
+		if (e->phase == PHASE_QUEUED)
+			exec_fail(e, "session", 0, "the session is stopped: 80 % of a limit were crossed");
+	}
+}
+
 void super_conn_gone(struct super *s)
 {
 	if (s->session->spec.class == CLASS_EPHEMERAL && !s->conns && !s->execs && !s->ending)

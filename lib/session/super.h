@@ -52,6 +52,7 @@ struct super {
 	enum wire_stop stop;
 	struct conn *stop_conn;
 	bool memory_warned, disk_warned, pids_warned;
+	const char *crossed;           /* a limit of which 80 % were crossed, not acted on yet */
 	bool files_lost;               /* DISK_TMPFS: no result has told it yet */
 	uint64_t pids_denied;          /* forks refused so far */
 	struct fault fault;
@@ -79,6 +80,9 @@ void super_conn_gone(struct super *s);
 
 /* Begins the end: nothing new is taken, what runs is cancelled. c is told; NULL: nobody. */
 void super_stop(struct super *s, enum wire_stop how, struct conn *c);
+
+/* Stops the session when what runs has ended, for the limit that was crossed; what waits fails. */
+void super_end(struct super *s, const char *crossed);
 
 /* Some execution has not ended. */
 bool super_is_busy(const struct super *s);

@@ -21,6 +21,8 @@ static const char *const limit_keys[LIMIT_KINDS] = {
 
 const char *const session_disk_names[] = { "plain", "loop", "tmpfs", NULL };
 
+const char *const session_threshold_names[] = { "warn", "clean", "stop", NULL };
+
 const char *session_spec_runtime(const struct session_spec *s)
 {
 	return s->runtime_dir ? s->runtime_dir : s->runtime_resolved[0] ? s->runtime_resolved : s->runtime;
@@ -99,6 +101,7 @@ int store_spec_write(int dir, const struct session_spec *s, struct fault *f)
 	json_put_string(&t, "skeleton", s->skeleton);
 	json_put_string(&t, "class", session_class_names[s->class]);
 	json_put_string(&t, "disk", session_disk_names[s->disk]);
+	json_put_string(&t, "on_threshold", session_threshold_names[s->on_threshold]);
 	put_limits(&t, s);
 	state_put_uint(&t, "lifetime_ms", s->lifetime_ms);
 	state_put_uint(&t, "idle_timeout_ms", s->idle_timeout_ms);
@@ -226,7 +229,7 @@ static int read_numbers(const struct fmt_value *root, struct session_spec *s, st
 		{ "exec_timeout_ms", &s->exec_timeout_ms },
 		{ "output_keep_bytes", &s->output_keep_bytes },
 	};
-	unsigned class, disk = DISK_PLAIN;
+	unsigned class, disk = DISK_PLAIN, threshold = THRESHOLD_WARN;
 
 	for (size_t i = 0; i < array_size(numbers); i++)
 		if (!state_uint(fmt_get(root, numbers[i].key), numbers[i].to))
@@ -237,6 +240,10 @@ static int read_numbers(const struct fmt_value *root, struct session_spec *s, st
 	if (fmt_get(root, "disk") && !state_choice(fmt_get(root, "disk"), session_disk_names, &disk))
 		return state_damaged(f, file, "disk");
 	s->disk = (enum disk_kind)disk;
+	const struct fmt_value *action = fmt_get(root, "on_threshold");
+	if (action && !state_choice(action, session_threshold_names, &threshold))
+		return state_damaged(f, file, "on_threshold");
+	s->on_threshold = (enum session_threshold)threshold;
 	if (!state_time(fmt_get(root, "created_at"), &s->created_us))
 		return state_damaged(f, file, "created_at");
 	return 0;

@@ -19,6 +19,10 @@ extern const char *const limit_names[]; /* "cpu" "memory" "disk" "pids" "nofile"
 enum disk_kind { DISK_PLAIN, DISK_LOOP, DISK_TMPFS };
 extern const char *const session_disk_names[]; /* "plain" "loop" "tmpfs" */
 
+/* What happens when an execution ends above 80 % of memory or disk, besides the warning. */
+enum session_threshold { THRESHOLD_WARN, THRESHOLD_CLEAN, THRESHOLD_STOP };
+extern const char *const session_threshold_names[];
+
 /* What was asked for: spec.json. Filled by cmd/ from options and YAML or JSON. */
 struct session_spec {
 	char id[ID_TEXT];
@@ -33,6 +37,7 @@ struct session_spec {
 	                                written down: only the fork of who asked needs it */
 	bool foreign_ids;            /* some of its files have ids that do not exist inside */
 	enum disk_kind disk;
+	enum session_threshold on_threshold;
 	uint64_t limits[LIMIT_KINDS];   /* thousandths of a CPU, bytes, bytes, n, n; 0: none */
 	uint32_t require;               /* bit i: refuse where limit i is not enforced */
 	uint64_t lifetime_ms, idle_timeout_ms, dormant_after_ms, exec_timeout_ms; /* [ms] 0: none */

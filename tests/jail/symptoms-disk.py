@@ -222,4 +222,51 @@ def refused(k):
     eq(k.stored("sessions"), [], "sessions")
 
 
+FILL = "head -c 14000000 /dev/zero >/tmp/f; echo kept >/workspace/kept"
+
+
+@test("crossing 80 % can empty the temporary directories")
+def clean(k):
+    for disk in ("tmpfs:16Mi", "16Mi"):
+        s = k.session("--disk", disk, "--on-threshold", "clean")
+        control = k.session("--disk", disk)
+        eq((s.show()["on_threshold"], control.show()["on_threshold"]), ("clean", "warn"), "show")
+        for one in (s, control):
+            one.sh("exec 4>/dev/shm/x; " + FILL)
+        check(until(lambda: s.exec("--", "ls", "-A", "/tmp", "/dev/shm").out == "/dev/shm:\n\n/tmp:\n"),
+              f"{disk}: still there:", s.exec("--", "ls", "-A", "/tmp", "/dev/shm"))
+        eq([e["action"] for e in s.events("quota_warning")], ["clean"], "events")
+        eq(s.exec("--", "cat", "kept").out, "kept\n", "a file of the workspace")
+        after = s.sh("true")
+        check(after["usage"]["disk_bytes"] < 4 * MIB and not after["warnings"], "after it:", after)
+        s.sh(FILL)
+        eq(len(s.events("quota_warning")), 2, "events after a second time")
+        eq(control.exec("--", "ls", "/tmp").out, "f\n", "the control")
+
+
+@test("crossing 80 % can stop the session when what runs has ended")
+def stop(k):
+    s = k.session("--disk", "tmpfs:16Mi", "--memory", "256Mi", "--on-threshold", "stop")
+    other = s.start("--", "sh", "-c", "echo began; until [ -e /workspace/go ]; do sleep 0.02; done; sleep 0.5; echo done")
+    check(until(lambda: len(s.events("execution_update")) >= 1), "the other one did not start")
+    first = s.sh(FILL + "; : >/workspace/go")
+    eq(first["status"], "success", "the one that crosses it")
+    done = other.wait()
+    eq((done.code, done.out), (0, "began\ndone\n"), "the one beside it")
+    check(until(lambda: s.show()["status"] == "stopped", 10), "it is not stopped:", s.show()["status"])
+    eq([(e["reason"], e.get("limit")) for e in s.events("session_stopped")], [("on_threshold", "disk")], "events")
+    late = s.exec("--", "true")
+    check(late.code == 125 and "sbx start" in late.err, "one more:", late)
+    eq(s.sbx("start").code, 0, "start")
+    eq(s.exec("--", "echo", "again").out, "again\n", "after a start")
+
+
+@test("crossing 80 % of memory counts, too")
+def stop_memory(k):
+    s = k.session("--memory", "64Mi", "--on-threshold", "stop")
+    eq(s.sh("head -c 58000000 /dev/zero | tail -n 1 >/dev/null")["status"], "success", "it")
+    check(until(lambda: s.show()["status"] == "stopped", 10), "it is not stopped:", s.show()["status"])
+    eq([e["limit"] for e in s.events("session_stopped")], ["memory"], "events")
+
+
 kit.main()
