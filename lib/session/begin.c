@@ -18,6 +18,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/title.h"
+#include "session/gate.h"
 #include "session/runtime.h"
 #include "session/spec.h"
 #include "session/start.h"
@@ -425,6 +426,9 @@ int super_begin(struct super *s, struct fault *f)
 	struct fault other;
 	int r = open_all(s, f);
 
+	if (r < 0)
+		return r;
+	r = gate_open(s, f);
 	if (r < 0)
 		return r;
 	s->changes = changes_new(s->store->id_base);

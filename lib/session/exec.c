@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "session/gate.h"
 #include "session/super.h"
 
 /* --- making one ---------------------------------------------------------------------- */
@@ -43,6 +44,7 @@ void exec_free(struct exec *e)
 	while (*at != e)
 		at = &(*at)->next;
 	*at = e->next;
+	gate_give(e->s, e->slot);
 	wire_exec_done(&e->w);
 	change_list_done(&e->changes);
 	text_done(&e->input_left);
@@ -127,7 +129,14 @@ void exec_accept(struct super *s, struct conn *c, struct msg *m)
 		wire_exec_done(&w);
 		return;
 	}
+	int slot = gate_take(s, &f);
+	if (slot < 0) {
+		conn_fault(c, &f);
+		wire_exec_done(&w);
+		return;
+	}
 	struct exec *e = exec_new(s, c);
+	e->slot = slot;
 	e->w = w;
 	e->is_cell = !w.r.argv;
 	e->timeout_ms = w.r.timeout_ms == EXEC_TIMEOUT_DEFAULT ? own_timeout(s, &w.r) : w.r.timeout_ms;

@@ -57,6 +57,7 @@ struct exec {
 	enum files_kind files;         /* with is_files */
 	bool is_files, is_cell;
 	enum exec_phase phase;
+	int slot;                      /* of gate_take; 0: none */
 	int dir;                       /* exec/ID */
 
 	struct jail_exec *x;           /* a command's own; of a cell: its context's */

@@ -14,6 +14,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "session/gate.h"
 #include "session/session.h"
 #include "session/start.h"
 #include "session/wire.h"
@@ -256,11 +257,15 @@ int session_create(struct store *st, struct session_spec *spec, struct store_ses
 	int *ret_conn, struct fault *f)
 {
 	struct store_session s;
+	auto_fd int lock = -1;
 	int r;
 
 	if (spec->class != CLASS_EPHEMERAL && !strncmp(spec->runtime_resolved, "python", 6))
 		compiled_make(st->dir, spec->interpreter);
-	r = store_session_make(st, spec, &s, f);
+	r = gate_hold(st, spec, &lock, f);
+	if (!r)
+		r = store_session_make(st, spec, &s, f);
+	drop_fd(&lock);
 	if (r < 0)
 		return r;
 	r = start_supervisor(&s, ret_conn, f);

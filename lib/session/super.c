@@ -363,7 +363,7 @@ void super_main(struct store *st, struct store_session *session, int conn)
 {
 	struct super s = { .store = st, .session = session, .listen_fd = -1, .fs_fd = -1,
 		.up_fd = -1, .lower_fd = -1, .mount_fd = -1, .base_fd = -1, .root_fd = -1,
-		.events_dir = -1, .spare_asked = true };
+		.events_dir = -1, .slots_fd = -1, .spare_asked = true };
 	struct fault f;
 
 	mem_keep();

@@ -9,6 +9,7 @@
 
 #include "event/event.h"
 #include "session/cell.h"
+#include "session/config.h"
 #include "session/conn.h"
 #include "session/disk.h"
 #include "session/exec-do.h"
@@ -37,6 +38,8 @@ struct super {
 	struct cgroup_limits cgroup_limits;
 	struct changes *changes;
 	struct watch_disk disk;
+	struct config config;
+	int slots_fd, slots_from;      /* with a cap of executions; where the last place was */
 	struct conn *conns;
 	uint32_t n_conns;
 	struct exec *execs;

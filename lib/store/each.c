@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/file.h"
@@ -105,6 +106,26 @@ static int read_list(struct store *st, bool one_off, struct list *l, struct faul
 	if (l->n)
 		qsort(l->items, l->n, sizeof *l->items, compare);
 	return r;
+}
+
+int store_count(struct store *st, uint64_t *ret_n, struct fault *f)
+{
+	struct dirent *e;
+	int fd, r = file_open_dir(st->dir, "sessions", &fd, f);
+	uint64_t n = 0;
+
+	if (r < 0)
+		return r;
+	DIR *d = fdopendir(fd);
+	if (!d) {
+		close(fd);
+		return fault_set(f, FAULT_SYSTEM, errno, "read sessions");
+	}
+	while ((e = readdir(d)))
+		n += id_is_valid(e->d_name);
+	closedir(d);
+	*ret_n = n;
+	return 0;
 }
 
 static int visit(struct store *st, bool one_off, int (*fn)(struct store_session *s, void *arg),

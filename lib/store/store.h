@@ -108,6 +108,9 @@ void store_session_sync(struct store_session *s);
 int store_each_one_off(struct store *st, int (*fn)(struct store_session *s, void *arg), void *arg,
 	struct fault *f);
 
+/* How many sessions there are, one-off ones too, by their names. Faults: SYSTEM. */
+int store_count(struct store *st, uint64_t *ret_n, struct fault *f);
+
 /* Calls fn for each session, oldest first, damaged ones too (see .damaged); fn's non-zero
  * ends it and is returned. fn may remove the session. Faults: SYSTEM. */
 int store_each(struct store *st, int (*fn)(struct store_session *s, void *arg), void *arg,
