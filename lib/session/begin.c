@@ -379,6 +379,7 @@ static int open_up(struct super *s, struct fault *f)
 		return file_open_dir(s->fs_fd, "up", &s->up_fd, f);
 	/* It has run when its status was written, and from then on the image must be there. */
 	int r = disk_open(s->session, !s->session->status.boot_id[0], &s->mount_fd, f);
+	s->disk_repaired = r == DISK_REPAIRED;
 	return r < 0 ? r : file_open_dir(s->mount_fd, "up", &s->up_fd, f);
 }
 
@@ -416,6 +417,8 @@ static int open_all(struct super *s, struct fault *f)
 	s->files_lost = s->session->spec.disk == DISK_TMPFS;
 	if (s->files_lost)
 		note_warning(s, "its files were in memory and are gone with the processes it had");
+	else if (s->disk_repaired)
+		note_warning(s, "its disk was not unmounted in order and was repaired: files may be lost");
 	else if (other_boot)
 		note_warning(s, "the machine was restarted: files that were not synced may be lost");
 	return 0;

@@ -110,7 +110,7 @@ static int repair(int fd, struct fault *f)
 	if (r < 0)
 		return r;
 	/* 1: errors were corrected. Source: e2fsck(8). */
-	return r <= 1 ? 0 : fault_set(f, FAULT_FORMAT, 0, "its disk is damaged and e2fsck cannot repair "
+	return r <= 1 ? DISK_REPAIRED : fault_set(f, FAULT_FORMAT, 0, "its disk is damaged and e2fsck cannot repair "
 		"it (exit code %d)", r);
 }
 
@@ -152,7 +152,7 @@ static int mount_image(int fd, int *ret_mount, struct fault *f)
 int disk_open(struct store_session *s, bool is_new, int *ret_mount, struct fault *f)
 {
 	auto_fd int mount = -1;
-	int r = 0;
+	int r = 0, state;
 
 	if (is_new && faccessat(s->dir, image, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		r = make_image(s->dir, s->spec.limits[LIMIT_DISK], f);
@@ -165,13 +165,15 @@ int disk_open(struct store_session *s, bool is_new, int *ret_mount, struct fault
 	r = wait_released(fd, f);
 	if (!r)
 		r = repair(fd, f);
-	if (!r)
+	state = r;
+	if (r >= 0)
 		r = mount_image(fd, &mount, f);
 	if (!r)
 		r = store_disk_prepare(s->store, mount, f);
-	if (!r)
-		*ret_mount = take_fd(&mount);
-	return r;
+	if (r < 0)
+		return r;
+	*ret_mount = take_fd(&mount);
+	return state;
 }
 
 /* --- how full it is ------------------------------------------------------------------------------ */

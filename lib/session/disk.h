@@ -19,6 +19,8 @@ struct disk_use {
 	uint64_t used_entries, limit_entries; /* limit 0: counted elsewhere */
 };
 
+enum { DISK_REPAIRED = 1 };
+
 /*
  * disk_open - mounts the file system of a session on a loop device, detached
  * @s:          its lock is held and nothing of it runs
@@ -28,7 +30,8 @@ struct disk_use {
  * The image is disk.img in the session's directory. It is released by the kernel with the last
  * user of the mount, whatever killed that.
  *
- * Returns: 0, or negative.
+ * Returns: 0; DISK_REPAIRED: it was not unmounted in order, and what could be saved is there; or
+ *          negative.
  * Faults:  DENIED     no loop device can be had here.
  *          NOT_FOUND  the image, or a program to make it, is not there.
  *          FORMAT     the image is damaged and could not be repaired.

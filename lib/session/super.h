@@ -56,6 +56,7 @@ struct super {
 	struct conn *stop_conn;
 	bool memory_warned, disk_warned, pids_warned;
 	const char *crossed;           /* a limit of which 80 % were crossed, not acted on yet */
+	bool disk_repaired;            /* DISK_LOOP, and the journal does not say it yet */
 	bool files_lost;               /* DISK_TMPFS: no result has told it yet */
 	uint64_t pids_denied;          /* forks refused so far */
 	struct fault fault;

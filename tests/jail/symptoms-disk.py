@@ -182,6 +182,7 @@ def broken(k):
     make_dirty(s)
     s.sbx("start")
     eq(s.exec("--", "cat", "f").out, "kept\n", "its file after a repair")
+    eq([e["message"].split(" and ")[1][:12] for e in s.events("log")], ["was repaired"], "events")
     s.sbx("stop")
     released(k)
     with open(f"{s.path}/disk.img", "r+b") as f:
