@@ -10,17 +10,20 @@ _sbx() {
 		prev=${COMP_WORDS[COMP_CWORD-2]}
 	fi
 	if [[ $COMP_CWORD -eq 1 ]]; then
-		mapfile -t COMPREPLY < <(compgen -W 'help create exec run stop start rm cp list show events context doctor' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W 'help create exec run shell stop start touch rm cp clean list show events context doctor' -- "$cur")
 		return
 	fi
 	case $cmd in
 	create) valued=' --file -f --preload --name --on-threshold --class --lifetime --idle-timeout --dormant-after --exec-timeout --runtime --size --cpu --memory -m --disk --pids --nofile --require --output-keep --env -e --env-file ' ;;
 	exec) valued=' --code -c --file -f --lang --workdir -w --timeout --cpu-time --secret-env --status-fd --context --env -e --env-file --output-keep --request-id --request ' ;;
 	run) valued=' --code -c --file -f --lang --workdir -w --timeout --cpu-time --secret-env --status-fd --runtime --size --cpu --memory -m --disk --pids --nofile --require --output-keep --env -e --env-file ' ;;
+	shell) valued=' --workdir -w --env -e --env-file --timeout --secret-env ' ;;
 	stop) valued=' ' ;;
 	start) valued=' ' ;;
+	touch) valued=' --lifetime ' ;;
 	rm) valued=' ' ;;
 	cp) valued=' ' ;;
+	clean) valued=' ' ;;
 	list) valued=' --status --class --columns ' ;;
 	show) valued=' ' ;;
 	events) valued=' --since --format --types ' ;;
@@ -54,6 +57,9 @@ _sbx() {
 	run,--size) mapfile -t COMPREPLY < <(compgen -W 'small medium large' -- "$cur"); return ;;
 	run,--env-file) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	run,--code|run,-c|run,--lang|run,--workdir|run,-w|run,--timeout|run,--cpu-time|run,--secret-env|run,--status-fd|run,--cpu|run,--memory|run,-m|run,--disk|run,--pids|run,--nofile|run,--require|run,--output-keep|run,--env|run,-e) return ;;
+	shell,--env-file) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+	shell,--workdir|shell,-w|shell,--env|shell,-e|shell,--timeout|shell,--secret-env) return ;;
+	touch,--lifetime) return ;;
 	list,--status) mapfile -t COMPREPLY < <(compgen -W 'live dormant stopped expired damaged' -- "$cur"); return ;;
 	list,--class) mapfile -t COMPREPLY < <(compgen -W 'ephemeral task workspace' -- "$cur"); return ;;
 	list,--columns) mapfile -t COMPREPLY < <(compgen -W "$(sbx __complete columns list)" -- "$cur"); return ;;
@@ -67,10 +73,13 @@ _sbx() {
 		create) mapfile -t COMPREPLY < <(compgen -W '--file --preload --name --on-threshold --class --lifetime --idle-timeout --dormant-after --exec-timeout --runtime --size --cpu --memory --disk --pids --nofile --require --output-keep --env --env-file --json --quiet --dry-run --help' -- "$cur") ;;
 		exec) mapfile -t COMPREPLY < <(compgen -W '--code --file --lang --workdir --timeout --cpu-time --interactive --tty --secret-env --json --stream --status-fd --no-result --context --fresh --env --env-file --output-keep --request-id --request --help' -- "$cur") ;;
 		run) mapfile -t COMPREPLY < <(compgen -W '--code --file --lang --workdir --timeout --cpu-time --interactive --tty --secret-env --json --stream --status-fd --no-result --runtime --size --cpu --memory --disk --pids --nofile --require --output-keep --env --env-file --help' -- "$cur") ;;
+		shell) mapfile -t COMPREPLY < <(compgen -W '--workdir --env --env-file --timeout --secret-env --help' -- "$cur") ;;
 		stop) mapfile -t COMPREPLY < <(compgen -W '--help' -- "$cur") ;;
 		start) mapfile -t COMPREPLY < <(compgen -W '--help' -- "$cur") ;;
+		touch) mapfile -t COMPREPLY < <(compgen -W '--lifetime --help' -- "$cur") ;;
 		rm) mapfile -t COMPREPLY < <(compgen -W '--force --help' -- "$cur") ;;
 		cp) mapfile -t COMPREPLY < <(compgen -W '--follow-link --help' -- "$cur") ;;
+		clean) mapfile -t COMPREPLY < <(compgen -W '--json --quiet --help' -- "$cur") ;;
 		list) mapfile -t COMPREPLY < <(compgen -W '--all --status --class --columns --quiet --json --help' -- "$cur") ;;
 		show) mapfile -t COMPREPLY < <(compgen -W '--json --instructions --help' -- "$cur") ;;
 		events) mapfile -t COMPREPLY < <(compgen -W '--follow --until-idle --since --format --types --help' -- "$cur") ;;
@@ -85,11 +94,16 @@ _sbx() {
 	exec,*) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
 	run,0) mapfile -t COMPREPLY < <(compgen -c -- "$cur") ;;
 	run,*) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+	shell,0) mapfile -t COMPREPLY < <(compgen -W "$(sbx __complete session 2>/dev/null)" -- "$cur") ;;
+	shell,1) mapfile -t COMPREPLY < <(compgen -c -- "$cur") ;;
+	shell,*) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
 	stop,0) mapfile -t COMPREPLY < <(compgen -W "$(sbx __complete session 2>/dev/null)" -- "$cur") ;;
 	start,0) mapfile -t COMPREPLY < <(compgen -W "$(sbx __complete session 2>/dev/null)" -- "$cur") ;;
+	touch,0) mapfile -t COMPREPLY < <(compgen -W "$(sbx __complete session 2>/dev/null)" -- "$cur") ;;
 	rm,*) mapfile -t COMPREPLY < <(compgen -W "$(sbx __complete session 2>/dev/null)" -- "$cur") ;;
 	cp,0) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
 	cp,1) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+	clean,0) mapfile -t COMPREPLY < <(compgen -W "$(sbx __complete session 2>/dev/null)" -- "$cur") ;;
 	show,0) mapfile -t COMPREPLY < <(compgen -W "$(sbx __complete session 2>/dev/null)" -- "$cur") ;;
 	events,0) mapfile -t COMPREPLY < <(compgen -W "$(sbx __complete session 2>/dev/null)" -- "$cur") ;;
 	context,0) mapfile -t COMPREPLY < <(compgen -W 'list rm' -- "$cur") ;;

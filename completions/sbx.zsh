@@ -11,10 +11,13 @@ _sbx() {
 		'create:Make a session and print its id'
 		'exec:Run a command, or code with kept state, in a session'
 		'run:Run one command or code in a session of its own'
+		'shell:Open an interactive terminal in a session'
 		'stop:End a session'\''s processes and sync its files'
 		'start:Let a stopped session run again'
+		'touch:Put off the end of a session that is not in use'
 		'rm:Remove sessions with everything in them'
 		'cp:Copy files into and out of a session'
+		'clean:Empty the temporary directories of a session'
 		'list:List sessions, oldest first'
 		'show:Show one session, without waking it'
 		'events:Print the journal of a session, or follow it'
@@ -108,10 +111,24 @@ _sbx() {
 		{-h,--help}'[show this text]' \
 		'(-)1:COMMAND:_command_names -e' \
 		'(-)*::COMMAND:_normal' ;;
+	shell) _arguments -s -S \
+		{-w+,--workdir=}'[working directory inside]:DIR: ' \
+		'*'{-e+,--env=}'[environment variable; NAME\: as it is here]:NAME=VALUE: ' \
+		--env-file='[read NAME=VALUE lines, taken as they are]:FILE:_files' \
+		--timeout='[end it after this time; 0\: never]:TIME: ' \
+		'*'--secret-env='[keep the value of a variable out of the record]:NAME: ' \
+		{-h,--help}'[show this text]' \
+		'1:SESSION:_sbx_words session' \
+		'(-)2:COMMAND:_command_names -e' \
+		'(-)*::COMMAND:_normal' ;;
 	stop) _arguments -s -S \
 		{-h,--help}'[show this text]' \
 		'1:SESSION:_sbx_words session' ;;
 	start) _arguments -s -S \
+		{-h,--help}'[show this text]' \
+		'1:SESSION:_sbx_words session' ;;
+	touch) _arguments -s -S \
+		--lifetime='[end it this long from now; 0\: never]:TIME: ' \
 		{-h,--help}'[show this text]' \
 		'1:SESSION:_sbx_words session' ;;
 	rm) _arguments -s -S \
@@ -123,6 +140,11 @@ _sbx() {
 		{-h,--help}'[show this text]' \
 		'1:SRC:_files' \
 		'2:DST:_files' ;;
+	clean) _arguments -s -S \
+		--json'[write one JSON object]' \
+		{-q,--quiet}'[do not say what was freed]' \
+		{-h,--help}'[show this text]' \
+		'1:SESSION:_sbx_words session' ;;
 	list) _arguments -s -S \
 		--all'[also those that a run has made for itself]' \
 		--status='[only with this status]:STATUS:(live dormant stopped expired damaged)' \

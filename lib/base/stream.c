@@ -59,6 +59,15 @@ void stream_put_skipped(struct text *t, const char *path, const char *why)
 	record_end(t, body);
 }
 
+void stream_put_freed(struct text *t, uint64_t n_bytes, uint64_t count)
+{
+	size_t body = record_begin(t, STREAM_FREED);
+
+	frame_put_u64(t, n_bytes);
+	frame_put_u64(t, count);
+	record_end(t, body);
+}
+
 void stream_put_end(struct text *t)
 {
 	record_end(t, record_begin(t, STREAM_END));
@@ -167,6 +176,12 @@ static int read_record(struct stream_reader *r, struct frame *b, struct stream_i
 		ret->entry.path = frame_get_string(b);
 		ret->text = frame_get_string(b);
 		return frame_is_done(b) ? 1 : bad(f, "an entry is damaged");
+	case STREAM_FREED:
+		ret->entry.n = frame_get_u64(b);
+		ret->count = frame_get_u64(b);
+		if (!frame_is_done(b) || ret->entry.n > INT64_MAX || ret->count > INT64_MAX)
+			return bad(f, "what was freed is damaged");
+		return 1;
 	case STREAM_END:
 		r->is_ended = true;
 		return !b->n && r->has_top ? 1 : bad(f, "it has no content");

@@ -30,6 +30,7 @@ enum stream_kind {
 	STREAM_SKIPPED, /* path: was left out; text: why */
 	STREAM_END,
 	STREAM_FAULT,   /* it failed; fault: why */
+	STREAM_FREED,   /* n: what was removed took so much; count: so many files and directories */
 };
 
 struct stream_entry {
@@ -46,6 +47,7 @@ enum { STREAM_DATA_MAX = 64 * 1024, STREAM_BODY_MAX = 128 * 1024, STREAM_TARGET_
 
 void stream_put_entry(struct text *t, const struct stream_entry *e);
 void stream_put_data(struct text *t, const void *p, size_t n); /* any n; many records */
+void stream_put_freed(struct text *t, uint64_t n_bytes, uint64_t count);
 void stream_put_skipped(struct text *t, const char *path, const char *why);
 void stream_put_end(struct text *t);
 
@@ -66,6 +68,7 @@ struct stream_reader {
 struct stream_item {
 	struct stream_entry entry; /* .kind of every item; strings valid until the next call */
 	const char *text;          /* STREAM_SKIPPED */
+	uint64_t count;            /* STREAM_FREED; entry.n: [bytes] */
 	const void *data;          /* STREAM_DATA: entry.n bytes */
 	struct fault fault;        /* STREAM_FAULT */
 };

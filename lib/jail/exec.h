@@ -29,7 +29,7 @@ enum jail_command_kind {
 	JAIL_FILES_GET,  /* argv PATH ["follow"]: writes what is at PATH to descriptor 1 */
 	JAIL_FILES_PUT,  /* argv PATH NAME: reads from descriptor 0, puts it where docker cp
 	                    would; NAME "": the content of the top into the directory PATH */
-	JAIL_FILES_EMPTY,/* argv DIRECTORY…: removes what is in them */
+	JAIL_FILES_EMPTY,/* argv DIRECTORY…: removes what is in them; ends with FREED */
 	JAIL_PROBE,      /* tries what must be refused; one JSON object on descriptor 1:
 	                    {"mount":{"held":true,"observed":"EPERM"},…} */
 };

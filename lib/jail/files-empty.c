@@ -21,7 +21,11 @@ struct empty {
 	bool kept[LEVELS];       /* something in it could not be removed */
 	size_t depth;
 	unsigned n_moved;
+	uint64_t n_bytes, n_removed;
 };
+
+/* Source: stat(2), st_blocks is in units of 512 bytes. */
+enum { BLOCK_BYTES = 512 };
 
 static void keep(struct empty *e, const char *name)
 {
@@ -73,17 +77,37 @@ static bool move_up(struct empty *e, int dir, const char *name)
 	return false;
 }
 
+/* The last name of a file gives its room back, as far as nobody has it open. */
+static void count(struct empty *e, const struct stat *st)
+{
+	e->n_removed++;
+	if (S_ISDIR(st->st_mode) || st->st_nlink == 1)
+		e->n_bytes += (uint64_t)st->st_blocks * BLOCK_BYTES;
+}
+
+static bool unlink_counted(struct empty *e, int dir, const char *name, int flags)
+{
+	struct stat st;
+	bool known = !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW);
+
+	if (unlinkat(dir, name, flags) < 0)
+		return errno == ENOENT;
+	if (known)
+		count(e, &st);
+	return true;
+}
+
 static void remove_one(struct empty *e, int dir, const char *name)
 {
 	/* Directories say so: EISDIR, as Linux does, or EPERM, as POSIX says. */
-	if (!unlinkat(dir, name, 0) || errno == ENOENT)
+	if (unlink_counted(e, dir, name, 0))
 		return;
 	int sysno = errno;
 	if (sysno != EISDIR && sysno != EPERM) {
 		keep(e, name);
 		return;
 	}
-	if (!unlinkat(dir, name, AT_REMOVEDIR) || errno == ENOENT)
+	if (unlink_counted(e, dir, name, AT_REMOVEDIR))
 		return;
 	if (errno == ENOTDIR) {
 		errno = sysno;
@@ -102,7 +126,8 @@ static void leave(struct empty *e)
 	closedir(e->dirs[e->depth]);
 	if (!e->depth)
 		return;
-	if (kept || unlinkat(dirfd(e->dirs[e->depth - 1]), e->names[e->depth], AT_REMOVEDIR) < 0) {
+	int above = dirfd(e->dirs[e->depth - 1]);
+	if (kept || !unlink_counted(e, above, e->names[e->depth], AT_REMOVEDIR)) {
 		if (!kept)
 			keep(e, e->names[e->depth]);
 		e->kept[e->depth - 1] = true;
@@ -135,5 +160,6 @@ int files_empty(char *const *argv)
 		while (!r && e.depth)
 			r = step(&e, &f);
 	}
+	stream_put_freed(&e.out.t, e.n_bytes, e.n_removed);
 	return files_end(&e.out, r, &f);
 }

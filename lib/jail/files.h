@@ -8,8 +8,8 @@
  *   or nothing. Files already put stay when a later one fails. A stream that ends early and a
  *   TERM leave no half of a file. It has a name from the start: the limit on the size of a
  *   tree is kept by looking at it, and a file of O_TMPFILE would not be seen.
- * EMPTY: what could not be removed is SKIPPED. GET ends with END or FAULT, the others write
- *   nothing when there is nothing to say.
+ * EMPTY: what could not be removed is SKIPPED; FREED says how much was. GET ends with END or
+ *   FAULT, PUT writes nothing when there is nothing to say.
  */
 #pragma once
 

@@ -304,18 +304,15 @@ static void note_start(struct super *s)
 	struct session_status *st = &s->session->status;
 	int64_t now_us = clock_wall_us();
 
+	/* It was started because somebody wants to use it. */
+	start_used(s->session, now_us);
+	super_set_expiry(s, now_us);
 	st->state = STATE_READY;
 	st->pid = getpid();
 	st->pid_start_ticks = proc_start_ticks(getpid());
 	st->init_pid = jail_pid(s->jail);
 	st->init_start_ticks = proc_start_ticks(st->init_pid);
 	store_boot_id(st->boot_id);
-	if (!st->expires_us && s->session->spec.lifetime_ms)
-		st->expires_us = now_us + (int64_t)s->session->spec.lifetime_ms * 1000;
-	if (!st->last_used_us)
-		st->last_used_us = now_us;
-	if (st->expires_us)
-		s->expires_ms = clock_now_ms() + (st->expires_us - now_us) / 1000;
 	super_save_status(s);
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/frame.h"
 #include "base/mem.h"
@@ -158,6 +159,17 @@ static bool is_about_running(const struct msg *m)
 		m->type == WIRE_RESIZE;
 }
 
+static void take_touch(struct super *s, struct conn *c, uint64_t lifetime_ms)
+{
+	struct fault f;
+
+	if (super_touch(s, lifetime_ms, &f) < 0)
+		conn_fault(c, &f);
+	else
+		conn_done(c, NULL);
+}
+
+/* The first message of a connection says what it is for. */
 static void take_request(struct conn *c, struct msg *m)
 {
 	struct super *s = c->s;
@@ -184,9 +196,13 @@ static void take_request(struct conn *c, struct msg *m)
 		context_remove(s, c, m);
 		break;
 	case WIRE_PING:
+		s->session->status.last_used_us = clock_wall_us();
 		c->waits_ready = true;
 		if (s->ready)
 			conn_done(c, NULL);
+		break;
+	case WIRE_TOUCH:
+		take_touch(s, c, frame_get_u64(&r));
 		break;
 	case WIRE_STOP:
 		super_stop(s, frame_get_u32(&r), c);

@@ -177,6 +177,10 @@ void exec_accept_files(struct super *s, struct conn *c, struct msg *m)
 		e->w.r.flags |= EXEC_LAST;
 	if (kind == FILES_PUT)
 		e->w.r.flags |= EXEC_STDIN;
+	/* Somebody may fill what is being emptied, and as fast. */
+	if (kind == FILES_EMPTY)
+		e->timeout_ms = s->session->spec.exec_timeout_ms ? s->session->spec.exec_timeout_ms :
+								   DEFAULT_EXEC_TIMEOUT_MS;
 	exec_start_waiting(s);
 }
 

@@ -54,6 +54,20 @@ int session_wait_ready(int conn, struct fault *f);
  * store_session_lock. */
 int session_connect_live(struct store_session *s, int *ret_conn, struct fault *f);
 
+#define SESSION_LIFETIME_KEEP UINT64_MAX
+
+/*
+ * session_touch - counts as use of a session, without starting anything
+ * @lifetime_ms:  [ms] its lifetime from now on; 0: without end; SESSION_LIFETIME_KEEP: as it is
+ *
+ * Returns: 0, or negative.
+ * Faults:  LIMIT      its lifetime is over.
+ *          NOT_FOUND  a task that has idled for too long: it is gone now.
+ *          BUSY       a supervisor lives but does not answer within 5 s.
+ *          SYSTEM     anything else.
+ */
+int session_touch(struct store_session *s, uint64_t lifetime_ms, struct fault *f);
+
 /* Stops all processes of a session; live or not. With for_good its state becomes stopped.
  * The lock is held afterwards. Faults: SYSTEM, BUSY. */
 int session_stop(struct store_session *s, bool for_good, struct fault *f);

@@ -8,6 +8,7 @@
 #include "base/frame.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "session/super.h"
 
 static void scan(struct exec *e)
@@ -78,6 +79,39 @@ static void answer(struct exec *e, const struct text *full, const struct text *b
 	conn_finish(c);
 }
 
+static void note_files(struct exec *e, bool complete)
+{
+	bool put = e->files == FILES_PUT;
+	struct text *t = super_event(e->s, put ? EVENT_FILES_COPIED : EVENT_FILES_REMOVED, NULL);
+
+	if (put) {
+		json_put_string(t, "path", e->w.r.argv[0]);
+	} else {
+		json_key(t, "paths");
+		json_open(t, '[');
+		for (char **path = e->w.r.argv; *path; path++)
+			json_string(t, *path);
+		json_close(t, ']');
+	}
+	json_put_bool(t, "complete", complete);
+	super_journal(e->s, NULL);
+}
+
+/* Why a helper did not come to its end. */
+static void blame_files(const struct exec *e, struct fault *f)
+{
+	const char *what = e->files == FILES_EMPTY ? "removing" : "copying";
+	char limit[NUMBER_TEXT_MAX];
+
+	if (e->status == EXEC_SETUP_FAILED)
+		fault_set(f, FAULT_SYSTEM, e->sysno, "%s failed at %s", what, e->stage_text);
+	else if (e->status == EXEC_TIMEOUT)
+		fault_set(f, FAULT_LIMIT, 0, "%s took longer than the time limit of %s", what,
+			number_format_time(e->timeout_ms, limit));
+	else
+		fault_set(f, FAULT_SYSTEM, 0, "%s ended early", what);
+}
+
 static void settle_files(struct exec *e)
 {
 	struct super *s = e->s;
@@ -86,13 +120,9 @@ static void settle_files(struct exec *e)
 	bool done = e->has_status && WIFEXITED(e->wait_status);
 
 	if (e->files == FILES_PUT || e->files == FILES_EMPTY) {
-		/* What the host brought in is not the next execution's doing. */
+		/* What the host did is not the next execution's doing. */
 		changes_scan(s->changes, s->up_fd, s->lower_fd, NULL, &f);
-		struct text *t = super_event(s, EVENT_FILES_COPIED, NULL);
-		json_put_string(t, "path", e->w.r.argv[0]);
-		json_put_bool(t, "emptied", e->files == FILES_EMPTY);
-		json_put_bool(t, "complete", done && WEXITSTATUS(e->wait_status) == 0);
-		super_journal(s, NULL);
+		note_files(e, done && WEXITSTATUS(e->wait_status) == 0);
 	}
 	if (!e->conn)
 		return;
@@ -102,10 +132,7 @@ static void settle_files(struct exec *e)
 		conn_done(c, NULL);
 		return;
 	}
-	if (e->status == EXEC_SETUP_FAILED)
-		fault_set(&f, FAULT_SYSTEM, e->sysno, "copying failed at %s", e->stage_text);
-	else
-		fault_set(&f, FAULT_SYSTEM, 0, "copying ended early");
+	blame_files(e, &f);
 	conn_fault(c, &f);
 }
 

@@ -88,6 +88,17 @@ static int refuse_state(const struct store_session *s, struct fault *f)
 	return 0;
 }
 
+int start_check(struct store_session *s, bool stopped_too, struct fault *f)
+{
+	int r = has_idled(s) ? end_idle(s, f) : 0;
+
+	if (r < 0)
+		return r;
+	if (stopped_too && s->status.state == STATE_STOPPED)
+		s->status.state = STATE_READY;
+	return refuse_state(s, f);
+}
+
 /* What a killed supervisor left must be gone before its overlay is mounted again: the new
  * work directory takes away the only guard against a double mount. */
 static int wait_for_old_init(const struct store_session *s, struct fault *f)
@@ -203,12 +214,7 @@ static int connect_or_start(struct store_session *s, bool stopped_too, int *ret_
 		if (r < 0)
 			return r;
 		if (r == 0) {
-			if (stopped_too && s->status.state == STATE_STOPPED)
-				s->status.state = STATE_READY;
-			else if (has_idled(s))
-				r = end_idle(s, f);
-			if (!r)
-				r = refuse_state(s, f);
+			r = start_check(s, stopped_too, f);
 			if (!r)
 				r = wait_for_old_init(s, f);
 			return r < 0 ? r : start_supervisor(s, ret_conn, f);

@@ -20,6 +20,19 @@ void super_main(struct store *st, struct store_session *session, int conn);
  * no supervisor. Faults: as of journal_open and event_end. */
 int start_note(struct store_session *s, enum event_type type, const char *reason, struct fault *f);
 
+/* It is used now [µs]. The first use begins the lifetime; the session is ready from then on. */
+void start_used(struct store_session *s, int64_t now_us);
+
+/* Lets its lifetime end lifetime_ms [ms] after now_us [µs] (0: never), and says so in the journal.
+ * Faults: as of event_end. */
+int start_lifetime(struct store_session *s, int64_t now_us, uint64_t lifetime_ms,
+	struct journal *j, struct fault *f);
+
+/* Whether a session without supervisor, whose lock is held, may be used. One whose idle time is
+ * over is ended first; stopped_too: one that is stopped becomes ready. Faults: LIMIT it is stopped
+ * or expired; NOT_FOUND it was a task that has idled; SYSTEM. */
+int start_check(struct store_session *s, bool stopped_too, struct fault *f);
+
 enum { DRIVERS = 3, DRIVER_PYTHON = 0 };
 
 /* The drivers of the kept interpreters, embedded in the program. */

@@ -83,6 +83,28 @@ void super_save_status(struct super *s)
 	store_status_write(s->session, &f);
 }
 
+void super_set_expiry(struct super *s, int64_t now_us)
+{
+	int64_t at_us = s->session->status.expires_us;
+
+	s->expires_ms = at_us ? clock_now_ms() + (at_us - now_us) / 1000 : 0;
+}
+
+int super_touch(struct super *s, uint64_t lifetime_ms, struct fault *f)
+{
+	int64_t now_us = clock_wall_us();
+
+	s->idle_since_ms = clock_now_ms();
+	start_used(s->session, now_us);
+	if (lifetime_ms != SESSION_LIFETIME_KEEP) {
+		int r = start_lifetime(s->session, now_us, lifetime_ms, &s->journal, f);
+		super_set_expiry(s, now_us);
+		if (r < 0)
+			return r;
+	}
+	return store_status_write(s->session, f);
+}
+
 void super_spare_wanted(struct super *s)
 {
 	struct fault f;

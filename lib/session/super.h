@@ -69,6 +69,13 @@ struct super {
 struct text *super_event(struct super *s, enum event_type type, struct exec *e);
 void super_journal(struct super *s, struct exec *e);
 
+/* The clock of its lifetime, from its status; now_us [µs] is the time of the wall clock. */
+void super_set_expiry(struct super *s, int64_t now_us);
+
+/* It is used now, and its lifetime becomes lifetime_ms [ms]; 0: no end; SESSION_LIFETIME_KEEP: it
+ * stays as it is. Faults: SYSTEM that cannot be written down. */
+int super_touch(struct super *s, uint64_t lifetime_ms, struct fault *f);
+
 /* Writes status.json, best effort. */
 void super_save_status(struct super *s);
 

@@ -15,6 +15,7 @@ enum wire_type {
 	WIRE_CONTEXT_REMOVE,
 	WIRE_PING,
 	WIRE_STOP,
+	WIRE_TOUCH,
 
 	/* from the supervisor */
 	WIRE_ACCEPTED = 100,

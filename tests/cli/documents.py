@@ -60,6 +60,7 @@ FAILING = {
     "list": ["--columns", "idd"],
     "show": ["nosuch"],
     "context": ["list", "nosuch"],
+    "clean": ["nosuch"],
 }
 # Those that cannot fail so.
 WORKING = {"doctor"}

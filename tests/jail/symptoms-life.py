@@ -58,6 +58,153 @@ def idle_timeout(k):
     eq(workspace.exec("--", "cat", "/workspace/f").out, "kept\n")
 
 
+def touch_for(s, seconds):
+    """Touches it without a pause for so long."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        done = s.sbx("touch")
+        eq((done.code, done.out, done.err), (0, "", ""), "touch")
+        time.sleep(0.05)
+
+
+@test("touch counts as use, so that a session in use by hand does not idle out [microsandbox#729]")
+def touched(k):
+    idle = 1.5 * kit.SCALE
+    for dormancy in ("0", "0.2"):
+        options = ["--idle-timeout", f"{idle:.1f}", "--dormant-after", dormancy]
+        kept, forgotten = k.session(*options), k.session(*options)
+        for s in (kept, forgotten):
+            s.sh("echo kept >f")
+        touch_for(kept, 1.4 * idle)
+        eq(kept.exec("--", "cat", "/workspace/f").out, "kept\n", f"with dormancy {dormancy}")
+        check(until(lambda s=forgotten: s.exec("--", "true").code == 125), "the control: it did not idle out")
+        forgotten.sbx("touch").refused(6, "stopped", "sbx start")
+
+
+@test("touch does not wake a dormant session, and ends one that has idled")
+def touch_dormant(k):
+    s = k.session("--dormant-after", "0.2")
+    s.asleep(5)
+    before = s.show()["last_used_at"]
+    eq(s.sbx("touch").code, 0)
+    eq((s.show()["status"], s.processes()), ("dormant", {}), "after touch")
+    check(s.show()["last_used_at"] > before, "it was not noted:", before)
+    task = k.session("--class", "task", "--dormant-after", "0.2", "--idle-timeout", "1")
+    task.asleep(5)
+    time.sleep(1.2)
+    task.sbx("touch").refused(3, "idles")
+    eq(os.path.exists(task.path), False, "the task is there")
+
+
+@test("touch leaves the lifetime alone, unless it is given a new one")
+def touch_lifetime(k):
+    for dormancy in ("0", "0.2"):
+        s = k.session("--lifetime", "1h", "--dormant-after", dormancy)
+        s.sh("true")
+        if dormancy != "0":
+            s.asleep(5)
+        ends = s.show()["expires_at"]
+        eq(s.sbx("touch").code, 0)
+        eq(s.show()["expires_at"], ends, "after touch")
+        eq(s.sbx("touch", "--lifetime", "3h").code, 0)
+        later = s.show()["expires_at"]
+        check(later > ends, "after --lifetime 3h:", ends, later)
+        eq(s.events("session_lifetime")[0]["expires_at"], later, "event")
+        eq(s.sbx("touch", "--lifetime", "0").code, 0)
+        eq(s.show()["expires_at"], None, "after --lifetime 0")
+        eq([s.sbx("stop").code, s.sbx("start").code], [0, 0])
+        eq(s.show()["expires_at"], None, "after a new start")
+        eq(s.sbx("touch", "--lifetime", "0.3").code, 0)
+        check(until(lambda s=s: s.show()["status"] == "expired"), "it does not expire")
+        s.sbx("touch", "--lifetime", "1h").refused(6, "lifetime")
+
+
+@test("a session that is started again is not stopped for the time it was not used before")
+def started_again(k):
+    s = k.session("--idle-timeout", "1", "--dormant-after", "0.2")
+    s.asleep(5)
+    time.sleep(1.2)
+    s.exec("--", "true").refused(125, "stopped")
+    eq(s.sbx("start").code, 0, "start")
+    check(until(lambda: s.show()["status"] == "dormant", 2, 0.01), "it is not dormant")
+    s.alive()
+
+
+@test("start lets a session that has idled run at once, and not only the second time")
+def start_idled(k):
+    s = k.session("--idle-timeout", "0.6", "--dormant-after", "0.2")
+    s.asleep(5)
+    time.sleep(0.8)
+    done = s.sbx("start")
+    eq((done.code, done.err), (0, ""), "start")
+    eq(s.events("session_stopped")[0]["reason"], "idle_timeout", "event")
+
+
+@test("clean empties the temporary directories and nothing else, and says what it freed")
+def clean(k):
+    s = k.session(runtime="python")
+    s.sh("""mkdir -p /tmp/a/b /workspace/d ~/d; echo kept | tee /workspace/d/f ~/d/f >/workspace/f
+        head -c 300000 /dev/zero | tee /tmp/x /var/tmp/y >/dev/shm/z
+        ln -s /workspace/d /tmp/dir; ln -s /workspace/f /tmp/file; ln -s / /tmp/a/root; ln -s .. /tmp/up
+        ln /tmp/x /workspace/second; mkfifo /var/tmp/fifo; touch "/tmp/$(printf 'a\nb\033')" /tmp/.hidden
+        chmod 0 /tmp/a""")
+    done = s.sbx("clean", "--json").json
+    eq((done["schema"], done["session_id"], done["left"], done["removed"]), ("sbx.clean/1", s.id, 0, 12), "clean")
+    # What has a second name elsewhere is not freed.
+    check(600000 <= done["freed_bytes"] < 700000, "freed:", done)
+    left = s.sh("find /tmp /var/tmp /dev/shm | sort; stat -c %a /tmp; cat /workspace/f /workspace/d/f ~/d/f; "
+                "wc -c </workspace/second")["stdout"]
+    eq(left, "/dev/shm\n/tmp\n/var/tmp\n1777\nkept\nkept\nkept\n300000\n", "what is left")
+    done = s.sbx("clean")
+    eq((done.code, done.out, done.err), (0, "freed 0 B\n", ""), "the second time")
+    eq(s.events("files_removed")[-1]["paths"], ["/tmp", "/var/tmp", "/dev/shm"], "event")
+
+
+@test("kept interpreters live through clean, with what they have open")
+def clean_contexts(k):
+    s = k.session(runtime="python")
+    s.cell("f = open('/tmp/mine', 'w+'); f.write('words'); f.flush(); x = 41")
+    s.cell("y=42", "--lang", "shell")
+    s.cell("var z = 43", "--lang", "node")
+    eq(s.sbx("clean", "-q").out, "", "clean -q")
+    result = s.cell("f.seek(0), f.read(), x")
+    eq((result["result"]["text/plain"], result["state"]["interpreter"]), ("(0, 'words', 41)", "kept"))
+    eq(s.cell("echo $y; echo t >/tmp/t; cat /tmp/t", "--lang", "shell")["stdout"], "42\nt\n")
+    eq(s.cell("z", "--lang", "node")["result"]["text/plain"], "43")
+
+
+@test("clean wakes a dormant session, and lets one that /dev/shm kept awake sleep")
+def clean_dormant(k):
+    s = k.session("--dormant-after", "0.3")
+    s.sh("echo x >/tmp/x")
+    s.asleep(5)
+    eq(s.sbx("clean", "--json").json["removed"], 1)
+    s.sh("echo x >/dev/shm/x")
+    time.sleep(0.8)
+    eq(s.show()["status"], "live", "with a file in /dev/shm")
+    eq(s.sbx("clean", "--json").json["removed"], 1)
+    s.asleep(5)
+
+
+@test("a session at its disk limit can be cleaned, and goes on")
+def clean_full(k):
+    s = k.session("--disk", "16Mi")
+    check(s.sh("cat /dev/zero >/tmp/fill")["status"] in ("limit", "error"), "the control: no limit")
+    check(s.sbx("clean", "--json").json["freed_bytes"] > 8 * kit.MIB, "freed too little")
+    eq(s.sh("head -c 8000000 /dev/zero >f")["status"], "success", "afterwards")
+
+
+@test("clean ends although something fills what it empties")
+def clean_against(k):
+    s = k.session("--exec-timeout", f"{2 * kit.SCALE:.0f}")
+    s.start("--timeout", "30", "--", "sh", "-c", "while :; do i=$((i + 1)); : >/tmp/$i; mkdir -p /tmp/d$i/e; done")
+    check(until(lambda: s.sh("ls /tmp | head -n 1")["stdout"]), "the control: it writes nothing")
+    done = s.sbx("clean", seconds=20)
+    check(done.code in (0, 1, 6) and done.err.count("\n") <= 1, "clean:", done)
+    if done.code == 6:
+        check("time limit" in done.err, "why it ended:", done)
+
+
 @test("a session whose lifetime is over refuses, and says why [enterprise_gateway#931]")
 def expired(k):
     for dormancy in ("0.2", "0"):

@@ -45,7 +45,8 @@ static int builtin(enum jail_command_kind kind, char *const *argv, const struct 
 
 static void say(const struct stream_item *i)
 {
-	static const char *const names[] = { "", "dir", "file", "link", "data", "skipped", "end", "fault" };
+	static const char *const names[] = { "", "dir", "file", "link", "data", "skipped", "end", "fault",
+		"freed" };
 	const struct stream_entry *e = &i->entry;
 
 	if (e->kind == STREAM_DATA) {
@@ -61,6 +62,8 @@ static void say(const struct stream_item *i)
 		text_format(&said, " -> %s", e->target);
 	if (e->kind == STREAM_SKIPPED)
 		text_format(&said, " %s: %s", e->path, i->text);
+	if (e->kind == STREAM_FREED)
+		text_format(&said, " %llu", (unsigned long long)i->count);
 	if (e->kind == STREAM_FAULT)
 		text_format(&said, " %s: %s", fault_kind_name(i->fault.kind), i->fault.text);
 	text_put(&said, "\n");
@@ -365,10 +368,14 @@ static void test_large_files_go_round(void **state)
 static void test_empty(void **state)
 {
 	(void)state;
+	/* What earlier tests left. */
+	builtin(JAIL_FILES_EMPTY, (char *[]){ (char *)"/tmp", (char *)"/var/tmp", NULL }, NULL);
 	shell("cd /tmp; mkdir -p a/b/c; : > a/f; ln -s /workspace a/l; mkfifo a/p; mkdir a/closed; : > a/closed/x;"
 		"chmod 000 a/closed; chmod 500 a/b; : > /workspace/safe");
 	assert_int_equal(builtin(JAIL_FILES_EMPTY,
 		(char *[]){ (char *)"/tmp", (char *)"/var/tmp", NULL }, NULL), 0);
+	read_stream(&end.out);
+	assert_non_null(strstr(said.data, "freed 8"));
 	expect_shell("ls -A /tmp /var/tmp; ls /workspace/safe; stat -c %a /tmp", "/tmp:\n\n/var/tmp:\n"
 		"/workspace/safe\n1777\n");
 }
