@@ -8,17 +8,19 @@
 #include "session/spec.h"
 
 #include "cmds.h"
+#include "keys.h"
 
 struct drive {
 	const char *command;   /* "exec", for messages */
 	bool json, stream;     /* result, or events and result, as JSON on stdout */
 	int status_fd;         /* gets the result without output; -1: none */
 	bool input, tty;
+	struct keys keys;      /* that leave it */
 };
 
 /* The options that exec and run share. */
 struct drive_args {
-	const char *code, *file, *language, *workdir, *request_id, *context;
+	const char *code, *file, *language, *workdir, *request_id, *context, *detach_keys;
 	char **secret;
 	uint64_t timeout_ms, cpu_limit_ms, status_fd;
 	bool fresh, input, tty, json, stream, no_result;
@@ -51,6 +53,11 @@ struct drive_args {
 		"write the result's status to descriptor N", .value = "N", .max = INT32_MAX),    \
 	OPT_FLAG(S, drive.no_result, 0, "no-result", "do not print the value of a last expression")
 
+/* Of those that leave a session behind when they end. */
+#define DRIVE_DETACH_OPT(S)                                                                      \
+	OPT_TEXT(S, drive.detach_keys, 0, "detach-keys", "KEYS", COMP_NONE,                      \
+		"keys that leave it running, as in ctrl-p,ctrl-q")
+
 /* What a request points to; drive_request_done frees it. */
 struct drive_code {
 	struct text text;
@@ -81,8 +88,8 @@ int drive_check(const struct exec_request *q, struct fault *f);
 
 void drive_request_done(struct drive_code *own);
 
-/* How it is shown. */
-void drive_init(struct drive *d, const char *command, const struct drive_args *a);
+/* How it is shown. Faults: USAGE no such keys, or they are asked for without a terminal. */
+int drive_init(struct drive *d, const char *command, const struct drive_args *a, struct fault *f);
 
 /*
  * drive_run - sends the request and stays until it has ended

@@ -31,6 +31,7 @@ static const struct opt opts[] = {
 		.value = "SIZE", .min = SPEC_KEEP_MIN, .max = SPEC_BYTES_MAX),
 	OPT_TEXT(S, drive.request_id, 0, "request-id", "ID", COMP_NONE,
 		"give the first result of this id again"),
+	DRIVE_DETACH_OPT(S),
 	OPT_TEXT(S, request, 0, "request", "FILE", COMP_FILE, "read the request from JSON; - is stdin"),
 	{ 0 },
 };
@@ -154,10 +155,10 @@ static int run(struct cmd_env *env, const void *p, struct fault *f)
 	if (!env->has_session && !a->request)
 		return fault_set(f, FAULT_USAGE, 0, "SESSION is missing");
 	int r = build(env, a, &own, &body, &q, f);
-	if (!r) {
-		drive_init(&d, "exec", &a->drive);
+	if (!r)
+		r = drive_init(&d, "exec", &a->drive, f);
+	if (!r)
 		r = feed(body.stdin_text, &q, &d, f);
-	}
 	if (!r)
 		r = drive_run(&d, &env->session, -1, &q, f);
 	drive_request_done(&own);

@@ -11,7 +11,7 @@
 #include "ask.h"
 #include "drive.h"
 
-void drive_init(struct drive *d, const char *command, const struct drive_args *a)
+int drive_init(struct drive *d, const char *command, const struct drive_args *a, struct fault *f)
 {
 	*d = (struct drive){
 		.command = command,
@@ -21,6 +21,11 @@ void drive_init(struct drive *d, const char *command, const struct drive_args *a
 		.input = a->input,
 		.tty = a->tty,
 	};
+	if (!a->detach_keys)
+		return 0;
+	if (!a->tty)
+		return fault_set(f, FAULT_USAGE, 0, "--detach-keys is for a terminal, -t");
+	return keys_parse(a->detach_keys, &d->keys, f) < 0 ? fault_wrap(f, "--detach-keys") : 0;
 }
 
 static uint32_t flags_of(const struct drive_args *a)

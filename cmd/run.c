@@ -50,8 +50,8 @@ static int run_in(struct cmd_env *env, const struct run_args *a, struct exec_req
 		return r;
 	env->has_session = true;
 	q->flags |= EXEC_LAST;
-	drive_init(&d, "run", &a->drive);
-	return drive_run(&d, NULL, conn, q, f);
+	r = drive_init(&d, "run", &a->drive, f);
+	return r < 0 ? r : drive_run(&d, NULL, conn, q, f);
 }
 
 static int run(struct cmd_env *env, const void *p, struct fault *f)

@@ -19,6 +19,7 @@ static const struct opt opts[] = {
 	OPT_TEXT(S, env_file, 0, "env-file", "FILE", COMP_FILE, "read NAME=VALUE lines, taken as they are"),
 	OPT_ROW(TIME, S, drive.timeout_ms, uint64_t, 0, "timeout", "end it after this time; 0: never",
 		.value = "TIME", .max = SPEC_TIME_MAX_MS),
+	DRIVE_DETACH_OPT(S),
 	OPT_LIST(S, drive.secret, 0, "secret-env", "NAME", COMP_NONE,
 		"keep the value of a variable out of the record"),
 	{ 0 },
@@ -55,10 +56,10 @@ static int run(struct cmd_env *env, const void *p, struct fault *f)
 	if (!r)
 		r = ask_put_env(&own.env, a.env, f);
 	q.env = own.env;
-	if (!r) {
-		drive_init(&d, "shell", &a.drive);
+	if (!r)
+		r = drive_init(&d, "shell", &a.drive, f);
+	if (!r)
 		r = drive_run(&d, &env->session, -1, &q, f);
-	}
 	drive_request_done(&own);
 	return r;
 }

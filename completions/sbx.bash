@@ -15,9 +15,9 @@ _sbx() {
 	fi
 	case $cmd in
 	create) valued=' --file -f --preload --name --on-threshold --class --lifetime --idle-timeout --dormant-after --exec-timeout --runtime --size --cpu --memory -m --disk --pids --nofile --require --output-keep --env -e --env-file ' ;;
-	exec) valued=' --code -c --file -f --lang --workdir -w --timeout --cpu-time --secret-env --status-fd --context --env -e --env-file --output-keep --request-id --request ' ;;
+	exec) valued=' --code -c --file -f --lang --workdir -w --timeout --cpu-time --secret-env --status-fd --context --env -e --env-file --output-keep --request-id --detach-keys --request ' ;;
 	run) valued=' --code -c --file -f --lang --workdir -w --timeout --cpu-time --secret-env --status-fd --runtime --size --cpu --memory -m --disk --pids --nofile --require --output-keep --env -e --env-file ' ;;
-	shell) valued=' --workdir -w --env -e --env-file --timeout --secret-env ' ;;
+	shell) valued=' --workdir -w --env -e --env-file --timeout --detach-keys --secret-env ' ;;
 	stop) valued=' ' ;;
 	start) valued=' ' ;;
 	touch) valued=' --lifetime ' ;;
@@ -51,14 +51,14 @@ _sbx() {
 	exec,--file|exec,-f) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	exec,--env-file) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	exec,--request) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
-	exec,--code|exec,-c|exec,--lang|exec,--workdir|exec,-w|exec,--timeout|exec,--cpu-time|exec,--secret-env|exec,--status-fd|exec,--context|exec,--env|exec,-e|exec,--output-keep|exec,--request-id) return ;;
+	exec,--code|exec,-c|exec,--lang|exec,--workdir|exec,-w|exec,--timeout|exec,--cpu-time|exec,--secret-env|exec,--status-fd|exec,--context|exec,--env|exec,-e|exec,--output-keep|exec,--request-id|exec,--detach-keys) return ;;
 	run,--file|run,-f) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	run,--runtime) mapfile -t COMPREPLY < <(compgen -W "$(sbx __complete runtime 2>/dev/null)" -- "$cur"); return ;;
 	run,--size) mapfile -t COMPREPLY < <(compgen -W 'small medium large' -- "$cur"); return ;;
 	run,--env-file) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	run,--code|run,-c|run,--lang|run,--workdir|run,-w|run,--timeout|run,--cpu-time|run,--secret-env|run,--status-fd|run,--cpu|run,--memory|run,-m|run,--disk|run,--pids|run,--nofile|run,--require|run,--output-keep|run,--env|run,-e) return ;;
 	shell,--env-file) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
-	shell,--workdir|shell,-w|shell,--env|shell,-e|shell,--timeout|shell,--secret-env) return ;;
+	shell,--workdir|shell,-w|shell,--env|shell,-e|shell,--timeout|shell,--detach-keys|shell,--secret-env) return ;;
 	touch,--lifetime) return ;;
 	list,--status) mapfile -t COMPREPLY < <(compgen -W 'live dormant stopped expired damaged' -- "$cur"); return ;;
 	list,--class) mapfile -t COMPREPLY < <(compgen -W 'ephemeral task workspace' -- "$cur"); return ;;
@@ -71,9 +71,9 @@ _sbx() {
 	if [[ $cur == -* && ! $ended ]]; then
 		case $cmd in
 		create) mapfile -t COMPREPLY < <(compgen -W '--file --preload --name --on-threshold --class --lifetime --idle-timeout --dormant-after --exec-timeout --runtime --size --cpu --memory --disk --pids --nofile --require --output-keep --env --env-file --json --quiet --dry-run --help' -- "$cur") ;;
-		exec) mapfile -t COMPREPLY < <(compgen -W '--code --file --lang --workdir --timeout --cpu-time --interactive --tty --secret-env --json --stream --status-fd --no-result --context --fresh --env --env-file --output-keep --request-id --request --help' -- "$cur") ;;
+		exec) mapfile -t COMPREPLY < <(compgen -W '--code --file --lang --workdir --timeout --cpu-time --interactive --tty --secret-env --json --stream --status-fd --no-result --context --fresh --env --env-file --output-keep --request-id --detach-keys --request --help' -- "$cur") ;;
 		run) mapfile -t COMPREPLY < <(compgen -W '--code --file --lang --workdir --timeout --cpu-time --interactive --tty --secret-env --json --stream --status-fd --no-result --runtime --size --cpu --memory --disk --pids --nofile --require --output-keep --env --env-file --help' -- "$cur") ;;
-		shell) mapfile -t COMPREPLY < <(compgen -W '--workdir --env --env-file --timeout --secret-env --help' -- "$cur") ;;
+		shell) mapfile -t COMPREPLY < <(compgen -W '--workdir --env --env-file --timeout --detach-keys --secret-env --help' -- "$cur") ;;
 		stop) mapfile -t COMPREPLY < <(compgen -W '--help' -- "$cur") ;;
 		start) mapfile -t COMPREPLY < <(compgen -W '--help' -- "$cur") ;;
 		touch) mapfile -t COMPREPLY < <(compgen -W '--lifetime --help' -- "$cur") ;;

@@ -78,6 +78,7 @@ _sbx() {
 		--env-file='[read NAME=VALUE lines, taken as they are]:FILE:_files' \
 		--output-keep='[output kept of it]:SIZE: ' \
 		--request-id='[give the first result of this id again]:ID: ' \
+		--detach-keys='[keys that leave it running, as in ctrl-p,ctrl-q]:KEYS: ' \
 		--request='[read the request from JSON; - is stdin]:FILE:_files' \
 		{-h,--help}'[show this text]' \
 		'1::SESSION:_sbx_words session' \
@@ -116,6 +117,7 @@ _sbx() {
 		'*'{-e+,--env=}'[environment variable; NAME\: as it is here]:NAME=VALUE: ' \
 		--env-file='[read NAME=VALUE lines, taken as they are]:FILE:_files' \
 		--timeout='[end it after this time; 0\: never]:TIME: ' \
+		--detach-keys='[keys that leave it running, as in ctrl-p,ctrl-q]:KEYS: ' \
 		'*'--secret-env='[keep the value of a variable out of the record]:NAME: ' \
 		{-h,--help}'[show this text]' \
 		'1:SESSION:_sbx_words session' \

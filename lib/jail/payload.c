@@ -129,8 +129,8 @@ static void start(struct run *x)
 	if (child.stage)
 		refuse(x, (const char *)child.stage, child.sysno);
 	msg_send(x->sock, WIRE_STARTED, NULL, 0, &x->tty, x->tty >= 0);
-	if (child.tty >= 0)
-		close(child.tty);
+	/* The inner side of a terminal stays open here: a program may close all of its own and open
+	 * /dev/tty later, and to the other side that would look like the end. */
 	close(child.null);
 	for (size_t i = 0; i < c.n_fds; i++)
 		if (fds[i] >= 0)

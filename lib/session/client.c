@@ -94,9 +94,17 @@ int session_stdin(int conn, const void *p, size_t n, struct fault *f)
 	return r < 0 ? gone(f) : 0;
 }
 
-int session_cancel(int conn, struct fault *f)
+int session_cancel(int conn, int signal, struct fault *f)
 {
-	return post(conn, WIRE_CANCEL, NULL, f);
+	auto_text struct text t = { 0 };
+
+	frame_put_u32(&t, (uint32_t)signal);
+	return post(conn, WIRE_CANCEL, &t, f);
+}
+
+int session_detach(int conn, struct fault *f)
+{
+	return post(conn, WIRE_DETACH, NULL, f);
 }
 
 int session_signal(int conn, int signal, struct fault *f)

@@ -50,6 +50,7 @@ struct exec_request {
 	uint64_t output_keep_bytes; /* [bytes] 0: the session's */
 	const char *request_id; /* "": none */
 	uint16_t rows, columns;
+	const char *term;       /* EXEC_TTY: kind of the caller's terminal; "": not known */
 };
 
 /* Faults: LIMIT the request is too long; SYSTEM the supervisor is gone. */
@@ -122,7 +123,8 @@ int session_reply(int conn, struct session_reply *ret, struct fault *f);
 /* The session's answer to one chunk must be awaited (SESSION_REPLY_STDIN) before the next.
  * n = 0 ends it. Faults: SYSTEM. */
 int session_stdin(int conn, const void *p, size_t n, struct fault *f);
-int session_cancel(int conn, struct fault *f);
+int session_cancel(int conn, int signal, struct fault *f); /* begins with this signal */
+int session_detach(int conn, struct fault *f);             /* answered with DONE; it goes on */
 int session_signal(int conn, int signal, struct fault *f);
 int session_resize(int conn, uint16_t rows, uint16_t columns, struct fault *f);
 

@@ -156,7 +156,7 @@ void conn_fault(struct conn *c, const struct fault *f)
 static bool is_about_running(const struct msg *m)
 {
 	return m->type == WIRE_STDIN || m->type == WIRE_SIGNAL || m->type == WIRE_CANCEL ||
-		m->type == WIRE_RESIZE;
+		m->type == WIRE_RESIZE || m->type == WIRE_DETACH;
 }
 
 static void take_touch(struct super *s, struct conn *c, uint64_t lifetime_ms)
@@ -213,27 +213,37 @@ static void take_request(struct conn *c, struct msg *m)
 	}
 }
 
+/* Nobody waits for it here any more, and it goes on. */
+static void detach(struct conn *c)
+{
+	c->exec->conn = NULL;
+	exec_refresh_reading(c->exec);
+	conn_done(c, NULL);
+}
+
 /* What a client may send while its execution lives. */
 static void take_more(struct conn *c, struct msg *m)
 {
 	struct frame r = { m->body, m->n };
-	uint32_t v;
+	struct exec *e = c->exec;
 
 	if (m->type == WIRE_STDIN) {
-		exec_input(c->exec, m->body, m->n);
+		exec_input(e, m->body, m->n);
 		return;
 	}
-	if (m->type == WIRE_CANCEL) {
-		limit_stop(c->exec, EXEC_CANCELLED, REASON_CANCELLED);
+	if (m->type == WIRE_DETACH) {
+		detach(c);
 		return;
 	}
-	v = frame_get_u32(&r);
-	if (r.bad || !c->exec->x || c->exec->phase != PHASE_RUNNING)
+	uint32_t v = frame_get_u32(&r);
+	if (r.bad)
 		return;
-	if (m->type == WIRE_SIGNAL && v >= 1 && v <= 64)
-		jail_exec_signal(c->exec->x, (int)v, JAIL_TO_GROUP);
+	if (m->type == WIRE_CANCEL)
+		exec_cancel(e, (int)v);
 	else if (m->type == WIRE_RESIZE)
-		jail_exec_resize(c->exec->x, (uint16_t)(v >> 16), (uint16_t)v);
+		exec_resize(e, (uint16_t)(v >> 16), (uint16_t)v);
+	else if (m->type == WIRE_SIGNAL && v >= 1 && v <= 64 && e->x && !e->is_cell)
+		jail_exec_signal(e->x, (int)v, JAIL_TO_GROUP);
 }
 
 static void on_conn(void *owner, short revents)

@@ -101,7 +101,7 @@ static int launch(struct context *c, const char *interpreter, int inside[5], str
 {
 	struct super *s = c->s;
 	auto_free char **argv = make_argv(c, interpreter);
-	char **env = environ_make(&s->session->spec, NULL, false);
+	char **env = environ_make(&s->session->spec, NULL, NULL);
 	struct jail_command command = {
 		.kind = JAIL_RUN, .argv = argv, .env = env, .cwd = "/workspace", .uid = JAIL_UID,
 		.gid = JAIL_UID, .oom_score_adj = 500, .fds = inside, .n_fds = 5,

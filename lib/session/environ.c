@@ -1,4 +1,6 @@
 /* The one builder of the environment inside, for every kind of execution. */
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +26,9 @@ static const char *const base_env[] = {
 	"npm_config_update_notifier=false",
 };
 
+/* [bytes] Source: term(7): at most 14 by tradition; those of today are a little longer. */
+enum { TERM_MAX = 64 };
+
 static void set(char ***env, size_t *n, const char *variable)
 {
 	size_t name = strcspn(variable, "=") + 1;
@@ -40,17 +45,27 @@ static void set(char ***env, size_t *n, const char *variable)
 	(*env)[*n] = NULL;
 }
 
-char **environ_make(const struct session_spec *spec, char *const *exec_env, bool tty)
+/* What names a terminal in every database of them; anything else is none. */
+static bool is_term(const char *s)
 {
-	char **env = NULL;
+	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-+._");
+
+	return n && n < TERM_MAX && !s[n];
+}
+
+char **environ_make(const struct session_spec *spec, char *const *exec_env, const char *term)
+{
+	char **env = NULL, variable[TERM_MAX + 8];
 	size_t n = 0;
 
 	for (size_t i = 0; i < sizeof base_env / sizeof *base_env; i++)
 		set(&env, &n, base_env[i]);
 	if (spec->runtime_dir)
 		set(&env, &n, "SHELL=/bin/sh");
-	if (tty)
-		set(&env, &n, "TERM=xterm-256color");
+	if (term) {
+		snprintf(variable, sizeof variable, "TERM=%s", is_term(term) ? term : "xterm-256color");
+		set(&env, &n, variable);
+	}
 	for (char *const *e = spec->env; e && *e; e++)
 		set(&env, &n, *e);
 	for (char *const *e = exec_env; e && *e; e++)

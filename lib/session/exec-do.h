@@ -28,6 +28,10 @@ void exec_reaped(struct super *s, uint32_t number, const struct jail_usage *usag
 /* Nobody reads its answer any more: a foreground execution is cancelled. */
 void exec_client_gone(struct exec *e);
 
+/* Its client wants it to end, and got this signal; its client's terminal has another size. */
+void exec_cancel(struct exec *e, int signal);
+void exec_resize(struct exec *e, uint16_t rows, uint16_t columns);
+
 /* A warning of the result; those over WARNINGS_MAX are dropped. */
 void exec_warn(struct exec *e, const char *kind, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -83,6 +87,7 @@ void limit_begin(struct exec *e);
 
 /* Ends it step by step, with this as the outcome; only the first call counts. */
 void limit_stop(struct exec *e, enum exec_status status, enum exec_reason reason);
+void exec_stop_step(struct exec *e); /* the next step, for a command */
 
 /* Whatever is due now; and when that is next [ms], 0: never. */
 void limit_step(struct super *s);
@@ -141,5 +146,5 @@ void repeat_settle(struct exec *e, const struct text *reply);
 void repeat_conn_gone(struct conn *c);
 void repeat_send_away(struct exec *e);
 
-/* Owned: mem_free_strings. exec_env may be NULL. */
-char **environ_make(const struct session_spec *spec, char *const *exec_env, bool tty);
+/* Owned: mem_free_strings. exec_env, term may be NULL: none, no terminal; "": one not known. */
+char **environ_make(const struct session_spec *spec, char *const *exec_env, const char *term);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -14,6 +15,8 @@
 
 /* [bytes] [ms] Source: contract, section 5 (one event each 50 ms or MiB). */
 enum { CHUNK_BYTES = 64 * 1024, EVENT_GAP_MS = 50, EVENT_TEXT_BYTES = 4096 };
+
+enum { CTRL_D = 4 };
 
 /* --- what it sends ------------------------------------------------------------------- */
 
@@ -154,12 +157,28 @@ void exec_drain(struct exec *e)
 
 /* --- what it is sent ----------------------------------------------------------------- */
 
+/* A terminal has no end of its own: the key that its program reads as one is typed. Once more
+ * behind a line that is not whole, which it only hands over. Source: termios(3), VEOF. */
+static void type_end(struct exec *e)
+{
+	struct termios t;
+	char key = tcgetattr(e->tty_fd, &t) < 0 ? CTRL_D : (char)t.c_cc[VEOF];
+
+	text_put_char(&e->input_left, key);
+	if (!e->at_line_start)
+		text_put_char(&e->input_left, key);
+}
+
 void exec_write_input(struct exec *e)
 {
 	int fd = e->tty_fd >= 0 ? e->tty_fd : e->input_fd;
 	struct source *source = e->tty_fd >= 0 ? &e->tty : &e->input;
 	ssize_t n = 1;
 
+	if (e->tty_fd >= 0 && e->input_ended && !e->end_typed) {
+		e->end_typed = true;
+		type_end(e);
+	}
 	while (e->input_left.n && n > 0) {
 		n = write(fd, e->input_left.data, e->input_left.n);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
@@ -202,6 +221,17 @@ void exec_input(struct exec *e, const void *p, size_t n)
 		return; /* against the protocol: one chunk at a time */
 	text_put_bytes(&e->input_left, p, n);
 	e->input_ended = n == 0;
+	if (n)
+		e->at_line_start = memchr("\r\n", ((const char *)p)[n - 1], 2);
 	if (e->tty_fd >= 0 || e->input_fd >= 0)
 		exec_write_input(e);
+}
+
+void exec_resize(struct exec *e, uint16_t rows, uint16_t columns)
+{
+	/* One that still waits begins with it. */
+	e->w.r.rows = rows;
+	e->w.r.columns = columns;
+	if (e->x && !e->is_cell)
+		jail_exec_resize(e->x, rows, columns);
 }

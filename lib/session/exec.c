@@ -25,7 +25,7 @@ static struct exec *exec_new(struct super *s, struct conn *c)
 	struct exec **at = &s->execs;
 
 	*e = (struct exec){ .s = s, .conn = c, .dir = -1, .input_fd = -1, .tty_fd = -1,
-		.created_us = clock_wall_us(), .enforced_by = "none", .interpreter = "none" };
+		.created_us = clock_wall_us(), .at_line_start = true, .enforced_by = "none", .interpreter = "none" };
 	id_make("exec_", e->id);
 	for (int i = 0; i < 2; i++)
 		e->out[i] = (struct stream){ .exec = e, .fd = -1, .spool = { .fd = -1 } };
@@ -167,7 +167,7 @@ void exec_accept_files(struct super *s, struct conn *c, struct msg *m)
 	}
 	w.m = *m;
 	*m = (struct msg){ 0 };
-	w.r.language = w.r.context = w.r.workdir = w.r.request_id = "";
+	w.r.language = w.r.context = w.r.workdir = w.r.request_id = w.r.term = "";
 	w.r.env = mem_new(char *);
 	struct exec *e = exec_new(s, c);
 	e->w = w;
@@ -308,7 +308,7 @@ static void start_command(struct exec *e)
 		exec_fail(e, "pipe", -r, NULL);
 		return;
 	}
-	char **env = environ_make(&s->session->spec, q->env, tty);
+	char **env = environ_make(&s->session->spec, q->env, tty ? q->term : NULL);
 	struct jail_command c = {
 		.kind = e->is_files ? files_kinds[e->files] : JAIL_RUN,
 		.argv = q->argv,

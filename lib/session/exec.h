@@ -76,6 +76,7 @@ struct exec {
 	int64_t deadline_ms, stage_ms;  /* monotonic; 0: none */
 	uint64_t timeout_ms;
 	enum stop_stage stage;
+	int cancel_signal;              /* that its client got; 0: none */
 
 	enum exec_status status;
 	enum exec_reason reason;
@@ -84,7 +85,7 @@ struct exec {
 	char stage_text[16];            /* of a failed set-up */
 	struct cgroup_usage group;      /* of its memory group, read before that was removed */
 	bool is_grouped;                /* it has a memory group of its own */
-	bool has_group, client_gone, input_ended;
+	bool has_group, client_gone, input_ended, end_typed, at_line_start;
 	uint64_t keep_bytes;            /* [bytes] output kept on disk */
 	struct waiter *waiters;         /* connections that gave the same request id */
 	char request_body[DIGEST_TEXT];

@@ -13,7 +13,7 @@
 #include "session/super.h"
 
 /* [ms] Sources: DESIGN.md section 6; 9-jail-measured.md 5 and 7. */
-enum { GRACE_MS = 200, MEMORY_FIRST_MS = 20, MEMORY_GAP_MS = 50 };
+enum { MEMORY_FIRST_MS = 20, MEMORY_GAP_MS = 50 };
 
 /* [ms] The same where nothing runs but what earlier cells left. */
 enum { MEMORY_CALM_MS = 250 };
@@ -62,29 +62,6 @@ void limit_rlimits(struct super *s, struct exec *e, struct jail_rlimits *ret)
 
 /* --- ending by force ----------------------------------------------------------------- */
 
-static void advance(struct exec *e)
-{
-	int64_t now = clock_now_ms();
-
-	switch (e->stage) {
-	case STOP_NOT:
-		jail_exec_signal(e->x, SIGTERM, JAIL_TO_ALL);
-		/* What is stopped can only die of a TERM once it runs again. */
-		jail_exec_signal(e->x, SIGCONT, JAIL_TO_ALL);
-		e->stage = STOP_TERMINATED;
-		e->stage_ms = now + GRACE_MS;
-		break;
-	case STOP_TERMINATED:
-		jail_exec_kill(e->x);
-		e->stage = STOP_KILLED;
-		e->stage_ms = now + REAP_LIMIT_MS;
-		break;
-	default:
-		exec_warn(e, "unkillable", "a process of it is stuck in the kernel and still there");
-		exec_settle(e);
-	}
-}
-
 void limit_stop(struct exec *e, enum exec_status status, enum exec_reason reason)
 {
 	if (e->phase == PHASE_ENDED || e->stage != STOP_NOT)
@@ -96,7 +73,7 @@ void limit_stop(struct exec *e, enum exec_status status, enum exec_reason reason
 	else if (e->is_cell)
 		cell_interrupt(e);
 	else
-		advance(e);
+		exec_stop_step(e);
 }
 
 /* Memory, disk and output are taken away at once: there is no time for a grace. */
@@ -162,7 +139,7 @@ static void check_exec(struct exec *e, int64_t now)
 		if (e->is_cell)
 			cell_stop_step(e);
 		else
-			advance(e);
+			exec_stop_step(e);
 	}
 	if (e->phase == PHASE_RUNNING && e->x && limit_is_polled(e->s))
 		check_memory(e, now);

@@ -55,7 +55,7 @@ int result_exit_code(const struct exec *e)
 	case EXEC_LIMIT:
 		return 128 + SIGKILL;
 	case EXEC_CANCELLED:
-		return 128 + SIGINT;
+		return 128 + (e->cancel_signal ? e->cancel_signal : SIGINT);
 	case EXEC_LOST:
 		return 125;
 	default:

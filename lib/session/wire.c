@@ -22,6 +22,7 @@ void wire_put_exec(struct text *t, const struct exec_request *r)
 	frame_put_u64(t, r->output_keep_bytes);
 	frame_put_string(t, r->request_id);
 	frame_put_u32(t, (uint32_t)r->rows << 16 | r->columns);
+	frame_put_string(t, r->term);
 }
 
 static const char *invalid(const struct exec_request *r)
@@ -64,6 +65,7 @@ int wire_get_exec(struct msg *m, struct wire_exec *ret, struct fault *f)
 	uint32_t size = frame_get_u32(&r);
 	w.r.rows = (uint16_t)(size >> 16);
 	w.r.columns = (uint16_t)size;
+	w.r.term = frame_get_string(&r);
 	if (!command) {
 		free(w.r.argv);
 		w.r.argv = NULL;

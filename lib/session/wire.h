@@ -16,6 +16,7 @@ enum wire_type {
 	WIRE_PING,
 	WIRE_STOP,
 	WIRE_TOUCH,
+	WIRE_DETACH,
 
 	/* from the supervisor */
 	WIRE_ACCEPTED = 100,
