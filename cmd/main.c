@@ -1,12 +1,16 @@
 /* sbx COMMAND …: global options, the choice of the command, commands from PATH. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/title.h"
 #include "cmds.h"
 
@@ -32,12 +36,12 @@ static void print_version(bool json)
 	auto_text struct text t = { 0 };
 
 	if (!json) {
-		puts("sbx " SBX_VERSION ", sessions in a namespace jail");
+		puts(SBX_PROGRAM " " SBX_VERSION ", sessions in a namespace jail");
 		return;
 	}
 	json_open(&t, '{');
 	json_put_string(&t, "schema", "sbx.version/1");
-	json_put_string(&t, "name", "sbx");
+	json_put_string(&t, "name", SBX_PROGRAM);
 	json_put_string(&t, "version", SBX_VERSION);
 	json_key(&t, "features");
 	json_open(&t, '[');
@@ -48,46 +52,92 @@ static void print_version(bool json)
 	puts(text_string(&t));
 }
 
-/* As git does: a word that is no command is a program of its own. Returns only when there
- * is no such program. */
-static int run_external(char **argv)
+/* Returns errno. A script without #! is one of the shell's, as execvp(3) has it in some libraries. */
+static int exec_file(char *path, char **argv)
 {
-	char name[8 + ID_TEXT];
+	static char shell[] = "/bin/sh";
+	size_t n = 0;
+
+	execv(path, argv);
+	if (errno != ENOEXEC)
+		return errno;
+	while (argv[n])
+		n++;
+	auto_free char **script = mem_new_array(char *, n + 2);
+	script[0] = shell;
+	script[1] = path;
+	memcpy(script + 2, argv + 1, n * sizeof *argv);
+	execv(shell, script);
+	return ENOEXEC;
+}
+
+/* As execvp(3), but a directory of PATH that is not absolute is passed over: what lies in the
+ * directory that the caller happens to be in is no command. Returns errno. */
+static int exec_from_path(const char *name, char **argv)
+{
+	const char *at = getenv("PATH");
+	char path[PATH_MAX];
+	int error = ENOENT;
+
+	for (; at; at = *at ? at + 1 : NULL) {
+		size_t n = strcspn(at, ":");
+		if (*at == '/' && (size_t)snprintf(path, sizeof path, "%.*s/%s", (int)n, at, name) < sizeof path) {
+			int why = exec_file(path, argv);
+			if (why == EACCES)
+				error = EACCES;
+			else if (why != ENOENT && why != ENOTDIR)
+				return why;
+		}
+		at += n;
+	}
+	return error;
+}
+
+static int fail_unknown(const char *command, const char *word)
+{
+	const char *near = cmd_near(word);
 	struct fault f;
 
-	if (argv[0][0] == '-') {
-		fault_set(&f, FAULT_USAGE, 0, "%.40s: no such option; options go behind the command",
-			argv[0]);
-		return fail(&f);
-	}
-	if (id_is_valid(argv[0])) {
-		snprintf(name, sizeof name, SBX_PROGRAM "-%s", argv[0]);
-		execvp(name, argv);
-		if (errno != ENOENT && errno != ENOTDIR) {
-			fault_set(&f, FAULT_SYSTEM, errno, "%s", name);
-			return fail(&f);
-		}
-	}
-	const char *near = cmd_near(argv[0]);
-	fault_set(&f, FAULT_USAGE, 0, "%.40s: no such command%s%s%s", argv[0],
+	fault_set(&f, FAULT_USAGE, 0, "%s%.40s: no such command%s%s%s", command, word,
 		near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 	return fail(&f);
 }
 
-static int print_help(const char *name)
+/* As git does: a word that is no command is a program of its own. Returns only when there
+ * is no such program. */
+static int run_external(const char *command, char **argv)
 {
-	const struct cmd *c = name ? cmd_find(name) : NULL;
+	char name[sizeof SBX_PROGRAM + 1 + ID_TEXT];
+	char *word = argv[0];
 	struct fault f;
 
-	if (!name) {
-		print_usage(stdout);
-		return 0;
-	}
-	if (!c) {
-		fault_set(&f, FAULT_USAGE, 0, "help: %.40s: no such command", name);
+	if (word[0] == '-') {
+		fault_set(&f, FAULT_USAGE, 0, "%.40s: no such option; options go behind the command", word);
 		return fail(&f);
 	}
-	opt_help(c, stdout);
+	/* A valid id has neither a slash nor a leading dot. */
+	if (!id_is_valid(word))
+		return fail_unknown(command, word);
+	snprintf(name, sizeof name, SBX_PROGRAM "-%s", word);
+	argv[0] = name;
+	int error = exec_from_path(name, argv);
+	if (error == ENOENT)
+		return fail_unknown(command, word);
+	fault_set(&f, FAULT_SYSTEM, error, "%s", name);
+	return fail(&f);
+}
+
+static int print_help(char *name)
+{
+	static char option[] = "--help";
+	const struct cmd *c = name ? cmd_find(name) : NULL;
+
+	if (c)
+		opt_help(c, stdout);
+	else if (!name)
+		print_usage(stdout);
+	else
+		return run_external("help: ", (char *[]){ name, option, NULL });
 	return 0;
 }
 
@@ -121,7 +171,7 @@ static int dispatch(char **argv)
 	if (!strcmp(argv[0], "__gen") || !strcmp(argv[0], "__complete"))
 		return run_hidden(argv);
 	c = cmd_find(argv[0]);
-	return c ? cmd_perform(c, argv) : run_external(argv);
+	return c ? cmd_perform(c, argv) : run_external("", argv);
 }
 
 int main(int argc, char **argv)

@@ -72,6 +72,39 @@ chmod +x "$home/bin/sbx-hello"
 PATH=$home/bin:$PATH
 export PATH
 try 9 '*/sbx-hello: --help -x' '' hello --help -x
+try 9 '*/sbx-hello: --help' '' help hello
+printf 'echo "$#: $1"\n' >"$home/bin/sbx-plain"
+chmod +x "$home/bin/sbx-plain"
+try 0 '1: a b' '' plain 'a b'
+: >"$home/bin/sbx-closed"
+try 1 '' 'sbx: sbx-closed: Permission denied' closed
+mkdir "$home/bin/sbx-folder"
+try 1 '' 'sbx: sbx-folder: Permission denied' folder
+# No word leads out of PATH, and nothing of where the caller happens to be is a command.
+mkdir -p "$home/here/sbx-" "$home/here/rel"
+cp "$home/bin/sbx-hello" "$home/here/sbx-trap"
+cp "$home/bin/sbx-hello" "$home/here/sbx-/x"
+cp "$home/bin/sbx-hello" "$home/here/rel/sbx-trap"
+case $sbx in /*) ;; *) sbx=$PWD/$sbx ;; esac
+cd "$home/here"
+for path in : "$PATH:" ":$PATH" "/nowhere::$PATH" . rel "rel:.:$PATH" ''; do
+	(PATH=$path; export PATH; code=0; "$sbx" trap >"$home/out" 2>&1 || code=$?; [ "$code" = 2 ]) ||
+		{ echo "PATH='$path': something was run: $(cat "$home/out")"; failed=1; }
+done
+(unset PATH; code=0; "$sbx" trap >/dev/null 2>&1 || code=$?; [ "$code" = 2 ]) || { echo "no PATH: not refused"; failed=1; }
+for word in /x ./trap ../here/trap bin/hello hello/ . .. '' 'a b' HELLO "$(printf 'hello\nx')"; do
+	code=0
+	"$sbx" "$word" >"$home/out" 2>"$home/err" || code=$?
+	[ "$code" = 2 ] && [ ! -s "$home/out" ] && grep -q 'no such command' "$home/err" ||
+		{ echo "'$word': exit $code: $(cat "$home/err")"; failed=1; }
+	code=0
+	"$sbx" help "$word" >"$home/out" 2>"$home/err" || code=$?
+	[ "$code" = 2 ] && [ ! -s "$home/out" ] || { echo "help '$word': exit $code: $(cat "$home/err")"; failed=1; }
+done
+cd "$home"
+# The nearest command is still named, and a program that is a command's namesake is not run.
+cp "$home/bin/sbx-hello" "$home/bin/sbx-list"
+try 0 '' '' list
 
 # Output that goes nowhere is a failure; a closed descriptor is no home for a file.
 code=0; "$sbx" --help >/dev/full 2>/dev/null || code=$?
