@@ -231,7 +231,7 @@ static int print_text(const struct cmd_env *env, const struct findings *d, struc
 	struct utsname u;
 
 	uname(&u);
-	printf("sbx %s on %s, as %s\n", SBX_VERSION, u.release,
+	printf(SBX_PROGRAM " %s on %s, as %s\n", SBX_VERSION, u.release,
 		env->store.id_base ? "root: a block of 65536 ids" : "an ordinary user: a single id");
 	print_places(d);
 	if (d->fault.kind) {

@@ -10,7 +10,7 @@
 static void *kept(void *p)
 {
 	if (!p) {
-		fputs("sbx: out of memory\n", stderr);
+		fputs(SBX_PROGRAM ": out of memory\n", stderr);
 		abort();
 	}
 	return p;

@@ -63,7 +63,7 @@ static const char *find_userns(const struct fault *f)
 		return "user namespaces are off; as root: sysctl user.max_user_namespaces=15000";
 	if (sysctl_is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1') && geteuid())
 		return "AppArmor keeps programs without a profile from it; as root: apparmor_parser -r"
-		       " /etc/apparmor.d/sbx";
+		       " /etc/apparmor.d/" SBX_PROGRAM;
 	if (f->sysno == EPERM && says(f, "init: clone") && !prctl(PR_GET_SECCOMP))
 		return "the kernel makes none in a chroot, and a security module may forbid it (dmesg"
 		       " says so); run it outside of the chroot";

@@ -75,7 +75,7 @@ void cell_begin(struct exec *e)
 		return; /* it stays queued */
 	if (!c) {
 		exec_fail(e, "context", 0, "the session has 16 contexts; remove one with "
-			"'sbx context rm'");
+			"'" SBX_PROGRAM " context rm'");
 		return;
 	}
 	c->s = s;

@@ -80,7 +80,7 @@ static int check(struct store *st, const struct config *c, const struct session_
 	if (r < 0)
 		return r;
 	if (most && all.n >= most)
-		return config_refuse(c, CONFIG_SESSIONS, f, "%llu %s there already ('sbx list --all' "
+		return config_refuse(c, CONFIG_SESSIONS, f, "%llu %s there already ('" SBX_PROGRAM " list --all' "
 			"shows them); remove some", (unsigned long long)all.n,
 			all.n == 1 ? "session is" : "sessions are");
 	if (!disk_bytes || all.disk_bytes + spec->limits[LIMIT_DISK] <= disk_bytes)

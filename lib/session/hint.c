@@ -13,7 +13,7 @@ static void hint_module(struct exec *e)
 
 	snprintf(e->hint, sizeof e->hint,
 		"The module %.*s is not installed and there is no network; use what is there "
-		"(run 'pip list'), or copy a wheel in with 'sbx cp' and install it with pip.",
+		"(run 'pip list'), or copy a wheel in with '" SBX_PROGRAM " cp' and install it with pip.",
 		n < 80 ? n : 80, name ? name + 1 : "");
 	for (char *p = e->hint; *p; p++)
 		if (!isprint((unsigned char)*p))

@@ -81,9 +81,9 @@ static int refuse_state(const struct store_session *s, struct fault *f)
 
 	if (expired)
 		return fault_set(f, FAULT_LIMIT, 0, "session '%s' has expired (its lifetime is over); "
-			"remove it with 'sbx rm %s' and create a new one", name, name);
+			"remove it with '" SBX_PROGRAM " rm %s' and create a new one", name, name);
 	if (s->status.state == STATE_STOPPED)
-		return fault_set(f, FAULT_LIMIT, 0, "session '%s' is stopped; 'sbx start %s' lets it run "
+		return fault_set(f, FAULT_LIMIT, 0, "session '%s' is stopped; '" SBX_PROGRAM " start %s' lets it run "
 			"again", name, name);
 	return 0;
 }
@@ -222,7 +222,7 @@ static int connect_or_start(struct store_session *s, bool stopped_too, int *ret_
 		/* Somebody starts or ends it right now. */
 		if (clock_now_ms() >= end)
 			return fault_set(f, FAULT_BUSY, 0, "the session's supervisor (pid %d) does not "
-				"answer; 'sbx rm' ends it", (int)s->status.pid);
+				"answer; '" SBX_PROGRAM " rm' ends it", (int)s->status.pid);
 		poll(NULL, 0, RETRY_MS);
 	}
 }

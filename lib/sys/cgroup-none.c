@@ -73,7 +73,7 @@ static void fix_v2(const struct cgroup *cg, int sysno, struct text *ret)
 	if (sysno == EROFS)
 		text_format(ret, "%smount -o remount,rw %s", is_root ? "" : "as root: ", cg->top);
 	else if (has_systemd())
-		text_format(ret, "systemd-run %s--scope -p Delegate=yes sbx ...", is_root ? "" : "--user ");
+		text_format(ret, "systemd-run %s--scope -p Delegate=yes " SBX_PROGRAM " ...", is_root ? "" : "--user ");
 	else if (sysno == EBUSY || sysno == EDQUOT)
 		text_format(ret, "put the processes into a group below: mkdir %s/main; "
 			"while read p; do echo $p >%s/main/cgroup.procs; done <%s/cgroup.procs",

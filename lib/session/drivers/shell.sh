@@ -325,7 +325,7 @@ __sbx_dump_options() {
 __sbx_open() {
 	local dir=${TMPDIR:-/tmp} file
 	[[ ! -w /dev/shm ]] || dir=/dev/shm
-	file=$(mktemp -p "$dir") || { printf 'sbx: no temporary file\n' >&2; exit 70; }
+	file=$(mktemp -p "$dir") || { printf 'no temporary file\n' >&2; exit 70; }
 	exec {__sbx_fd}<>"$file"
 	rm -f "$file"
 }
