@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "jail/builtin.h"
 #include "base/limits.h"
 #include "jail/child.h"
+#include "jail/weak.h"
 #include "sys/caps.h"
 #include "sys/kernel.h"
 
@@ -89,7 +91,9 @@ static bool set_ids(struct child *c)
 	/* Raw: the library's functions would tell other threads, on memory that is not ours. */
 	if (c->has_ids && syscall(SYS_setgroups, 0, NULL) < 0)
 		return fail(c, "ids", errno);
-	if (syscall(SYS_setresgid, gid, gid, gid) < 0 || syscall(SYS_setresuid, uid, uid, uid) < 0)
+	/* Without any namespace an ordinary user stays who he is. */
+	bool may_change = c->has_ids || c->landlock < 0;
+	if (may_change && (syscall(SYS_setresgid, gid, gid, gid) < 0 || syscall(SYS_setresuid, uid, uid, uid) < 0))
 		return fail(c, "ids", errno);
 	int r = caps_set(0, 0, 0);
 	return !r || fail(c, "ids", -r);
@@ -191,12 +195,24 @@ static int search(struct child *c, const char *file)
 	}
 }
 
+/* Where the exec-init has no walls of its own; with it goes what it has started. */
+static bool set_walls(struct child *c)
+{
+	if (c->landlock < 0)
+		return true;
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0ul, 0ul, 0ul) < 0)
+		return fail(c, "walls", errno);
+	int r = weak_confine(c->landlock, c->plan);
+	return !r || fail(c, "walls", -r);
+}
+
 static bool become_payload(struct child *c)
 {
 	sigset_t none;
 
 	sigemptyset(&none);
-	return set_terminal(c) && set_limits(c) && set_ids(c) && set_cwd(c) && set_descriptors(c) &&
+	return set_terminal(c) && set_limits(c) && set_ids(c) && set_cwd(c) && set_walls(c) &&
+		set_descriptors(c) &&
 		(!sigprocmask(SIG_SETMASK, &none, NULL) || fail(c, "signals", errno));
 }
 

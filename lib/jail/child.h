@@ -21,6 +21,8 @@ struct child {
 	bool has_ids;  /* a block of ids, so groups can be given up */
 	int null;      /* /dev/null */
 	int tty;       /* the payload's side of the pty; -1 */
+	int landlock;  /* -1, or what it gets with the plan's filter once it is the payload */
+	const struct plan *plan;
 	char **script; /* room for "/bin/sh", the file and argv[1…] */
 	char path[4096];
 	const char *volatile stage; /* where it failed; NULL: the program runs */

@@ -26,6 +26,7 @@ struct jail_exec *jail_exec_new(const struct jail *j, uint32_t number, pid_t pid
 	x->pidfd = pidfd;
 	x->sock = sock;
 	x->id_base = j->id_base;
+	x->weak_root = j->weak_root ? mem_string(j->weak_root) : NULL;
 	return x;
 }
 
@@ -62,7 +63,12 @@ int jail_exec_start(struct jail_exec *x, const struct jail_command *c, struct fa
 			MSG_FDS);
 	if (!x->id_base && (c->uid != JAIL_UID || c->gid != JAIL_UID))
 		return fault_set(f, FAULT_USAGE, 0, "only uid and gid %d exist in this jail", JAIL_UID);
-	command_put(c, &t);
+	struct jail_command real = *c;
+	if (x->weak_root)
+		weak_command(x->weak_root, x->id_base, &real);
+	command_put(&real, &t);
+	if (x->weak_root)
+		weak_command_done(&real);
 	if (t.n > LIMIT_REQUEST_BYTES)
 		return fault_set(f, FAULT_LIMIT, 0, "a command of %zu bytes is too long", t.n);
 	for (size_t i = 0; i < c->n_fds; i++)
@@ -205,6 +211,7 @@ struct jail_exec *jail_exec_free(struct jail_exec *x)
 	drop_fd(&x->sock);
 	drop_fd(&x->pidfd);
 	msg_done(&x->message);
+	free(x->weak_root);
 	free(x);
 	return NULL;
 }

@@ -20,6 +20,7 @@ struct jail {
 	} pending[JAIL_PENDING_MAX];
 	bool dead;
 	bool ready;
+	char *weak_root;     /* the path of the session's fs where isolation is weak; else NULL */
 	int64_t file_system; /* where the session's files lie, statfs(2) */
 	struct msg message;
 };
@@ -29,6 +30,7 @@ struct jail_exec {
 	pid_t pid;
 	int pidfd, sock;
 	uint32_t id_base;
+	char *weak_root; /* as in struct jail */
 	enum { EXEC_SPARE, EXEC_ASKED, EXEC_RUNNING, EXEC_OVER } state;
 	bool tty;
 	struct msg message;
@@ -55,6 +57,14 @@ int cause_prefer(struct jail *j, struct fault *f);
 /* Makes the pair for one more spare and remembers the host's end; *ret_inner is the other
  * one. Faults: LIMIT, SYSTEM. */
 int jail_pair(struct jail *j, int *ret_inner, uint32_t *ret_number, struct fault *f);
+
+/* Puts real paths and ids into a command: of cwd, of variables, of a builtin's arguments. It owns
+ * them until weak_command_done. */
+void weak_command(const char *root, uint32_t id_base, struct jail_command *c);
+void weak_command_done(struct jail_command *c);
+
+/* The real path of one inside; owned. */
+char *weak_path(const char *root, const char *path);
 
 /* An execution over an end of a pair and a pidfd, which it takes. */
 struct jail_exec *jail_exec_new(const struct jail *j, uint32_t number, pid_t pid, int pidfd,

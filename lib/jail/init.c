@@ -22,6 +22,8 @@
 #include "base/auto.h"
 #include "jail/payload.h"
 #include "jail/setup.h"
+#include "jail/weak-tree.h"
+#include "jail/weak.h"
 #include "jail/wire.h"
 #include "sys/caps.h"
 #include "sys/kernel.h"
@@ -29,13 +31,15 @@
 #include "sys/nspace.h"
 #include "sys/pidfd.h"
 
-enum { SPARES_MAX = 1024, SPARE_LIMIT_MS = 5000, FORK_TRIES = 20, FORK_PAUSE_MS = 10 };
+enum { SPARES_MAX = 1024, SPARE_LIMIT_MS = 5000, FORK_TRIES = 20, FORK_PAUSE_MS = 10,
+	ORPHAN_ROUNDS = 500 };
 
 /* What is needed for spares. The rest goes once the jail stands. */
 #define CAPS_RUNNING (CAPS_SYS_ADMIN | CAPS_KILL | CAPS_SETUID | CAPS_SETGID | CAPS_SETPCAP)
 
 struct init {
 	char *title;
+	bool is_weak;            /* no namespaces: what is left of a tree is looked for */
 	int sock, child_fd;
 	int door;                /* by which the next spare enters its own group; -1 */
 	struct plan plan;
@@ -57,16 +61,24 @@ static void say_failed(struct init *x, uint32_t number, const struct fault *f)
 	msg_send(x->sock, WIRE_FAILED, t.data, t.n, NULL, 0);
 }
 
+/* With a pid namespace everything ends with its process 1. */
+static _Noreturn void leave(const struct init *x)
+{
+	if (x->is_weak)
+		weak_tree_sweep();
+	_exit(1);
+}
+
 static _Noreturn void give_up(struct init *x, const struct fault *f)
 {
 	say_failed(x, 0, f);
-	_exit(1);
+	leave(x);
 }
 
 static int receive(struct init *x, struct msg *m, uint32_t type)
 {
 	if (msg_receive(x->sock, MSG_TRUSTED, m) <= 0 || m->type != type)
-		_exit(1);
+		leave(x);
 	return 0;
 }
 
@@ -130,7 +142,7 @@ static void build(struct init *x, struct fault *f, int fs)
 	}
 	x->setup = (struct setup){ .plan = &x->plan, .tree = -1, .base = -1, .disk = -1, .up = -1,
 		.root = -1 };
-	if (setup_spaces(fs, &x->setup, f) < 0)
+	if ((x->is_weak ? weak_spaces : setup_spaces)(fs, &x->setup, f) < 0)
 		give_up(x, f);
 	close(fs);
 	receive(x, &x->plan_message, WIRE_PLAN);
@@ -167,6 +179,11 @@ static void enter_groups(struct init *x, struct fault *f)
 static void release(struct init *x, struct fault *f)
 {
 	enter_groups(x, f);
+	if (x->is_weak) {
+		if (weak_drop(f) < 0)
+			give_up(x, f);
+		return;
+	}
 	/* Only now, so that the group it is in is the root of what can be seen. */
 	if (unshare(CLONE_NEWCGROUP) < 0)
 		setup_note(&x->setup.report, "cgroup namespace: %s\n", strerror(errno));
@@ -187,12 +204,12 @@ static void pause_ms(long ms)
 }
 
 /* Counters of namespaces fall late, so a limit may be reached by those that are gone. */
-static pid_t fork_spare(int *ret_pidfd)
+static pid_t fork_spare(bool is_weak, int *ret_pidfd)
 {
 	pid_t pid = -EAGAIN;
 
 	for (int i = 0; i < FORK_TRIES; i++) {
-		pid = nspace_fork(CLONE_NEWPID | CLONE_NEWNS, ret_pidfd);
+		pid = nspace_fork(is_weak ? 0 : CLONE_NEWPID | CLONE_NEWNS, ret_pidfd);
 		if (pid != -ENOSPC && pid != -EAGAIN)
 			break;
 		pause_ms(FORK_PAUSE_MS);
@@ -253,7 +270,7 @@ static int make_spare(struct init *x, uint32_t number, int sock, int *ret_pidfd,
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return setup_fail(f, -errno, "pipe", NULL);
 	auto_fd int in = ends[0], out = ends[1];
-	pid_t pid = fork_spare(&pidfd);
+	pid_t pid = fork_spare(x->is_weak, &pidfd);
 	if (pid < 0)
 		return setup_fail(f, pid, "make an exec-init", NULL);
 	if (!pid) {
@@ -288,7 +305,7 @@ static void say_ready(struct init *x)
 {
 	const struct jail_report *r = &x->setup.report;
 	auto_text struct text t = { 0 };
-	auto_fd int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_fd int root = open(x->is_weak ? "up" : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char flags[] = { r->overlay_volatile, r->proc_masked, r->seccomp, r->landlock_abi,
 		r->userns_limited, r->private_keyring, r->net_loopback };
 
@@ -358,6 +375,21 @@ static void say_reaped(struct init *x, uint32_t number, const struct rusage *u)
 	msg_send(x->sock, WIRE_REAPED, t.data, t.n, NULL, 0);
 }
 
+/* The tree of an exec-init that is gone has come to this process. All that is below it and not
+ * below a living exec-init is killed, until there is nothing or it is stuck in the kernel. Who
+ * dies is reaped by who waits next. */
+static void end_orphans(struct init *x)
+{
+	pid_t kept[SPARES_MAX];
+	size_t n = 0;
+
+	for (size_t i = 0; i < SPARES_MAX; i++)
+		if (x->spares[i].pid)
+			kept[n++] = x->spares[i].pid;
+	for (int i = 0; i < ORPHAN_ROUNDS && weak_tree_signal(SIGKILL, 0, kept, n); i++)
+		pause_ms(1);
+}
+
 static void reap(struct init *x)
 {
 	struct signalfd_siginfo info;
@@ -370,6 +402,8 @@ static void reap(struct init *x)
 		for (size_t i = 0; i < SPARES_MAX; i++)
 			if (x->spares[i].pid == pid) {
 				x->spares[i].pid = 0;
+				if (x->is_weak)
+					end_orphans(x);
 				say_reaped(x, x->spares[i].number, &usage);
 				break;
 			}
@@ -381,6 +415,7 @@ int main(int argc, char **argv)
 	struct fault f = { 0 };
 
 	x.title = argc ? argv[0] : (char *)"";
+	x.is_weak = argc > 1;
 	int fs = open_all(&x);
 	build(&x, &f, fs);
 	release(&x, &f);

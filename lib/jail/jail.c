@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "jail/host.h"
+#include "jail/weak-tree.h"
 #include "jail/wire.h"
 #include "sys/pidfd.h"
 
@@ -133,7 +134,7 @@ static int read_spare(struct jail *j, struct frame *r, struct jail_event *e, str
 	/* Gone again already: its socket says so. */
 	if (v == -ESRCH)
 		pid = 0;
-	else if (!is_first)
+	else if (!is_first && !j->weak_root)
 		return bad(f, "pidfd of another process");
 	j->pending[i].number = 0;
 	e->exec = jail_exec_new(j, number, pid, take_fd(&pidfd), j->pending[i].sock);
@@ -222,19 +223,35 @@ void jail_kill(struct jail *j)
 		pidfd_kill(j->pidfd, SIGKILL);
 }
 
+/* No pid namespace ends with its init: it is let to end its tree first, and what is left then is
+ * ours. */
+static void end_weak(struct jail *j)
+{
+	struct pollfd p = { j->pidfd, POLLIN, 0 };
+
+	drop_fd(&j->sock);
+	if (j->pidfd >= 0)
+		poll(&p, 1, REAP_LIMIT_MS);
+}
+
 struct jail *jail_free(struct jail *j)
 {
 	if (!j)
 		return NULL;
+	if (j->weak_root)
+		end_weak(j);
 	jail_kill(j);
 	if (j->pidfd >= 0)
 		pidfd_wait(j->pidfd, REAP_LIMIT_MS, NULL);
+	if (j->weak_root && j->pid > 0)
+		weak_tree_sweep();
 	for (int i = 0; i < JAIL_PENDING_MAX; i++)
 		if (j->pending[i].number)
 			close(j->pending[i].sock);
 	drop_fd(&j->sock);
 	drop_fd(&j->pidfd);
 	msg_done(&j->message);
+	free(j->weak_root);
 	free(j);
 	return NULL;
 }

@@ -55,6 +55,7 @@ struct jail_spec {
 	uint32_t id_base;     /* first host id of the block of JAIL_ID_COUNT; 0: a single map of
 	                         the caller's own id */
 	uint64_t shm_bytes;   /* [bytes] size of /dev/shm */
+	bool is_weak;         /* no namespaces: Landlock and seccomp alone, on the host's own paths */
 	bool deny_fallocate;  /* disk limit is polled: fallocate gives EOPNOTSUPP */
 	const struct jail_file *files;
 	size_t n_files;
@@ -138,6 +139,9 @@ int jail_read(struct jail *j, struct jail_event *ret, struct fault *f);
 
 /* Asks for one more spare, which enters by a door as above. Faults: SYSTEM. */
 int jail_want_spare(struct jail *j, int door, struct fault *f);
+
+/* A path that a program inside names, as one below the root that READY came with. Owned. */
+char *jail_path_inside(const struct jail *j, const char *path);
 
 /* SIGKILL to init, which takes everything inside with it. */
 void jail_kill(struct jail *j);

@@ -19,6 +19,8 @@
 #include "jail/payload.h"
 #include "jail/setup.h"
 #include "jail/sweep.h"
+#include "jail/weak-tree.h"
+#include "jail/weak.h"
 #include "jail/wire.h"
 #include "sys/caps.h"
 #include "sys/kernel.h"
@@ -30,6 +32,7 @@ struct run {
 	int sock, child_fd;  /* messages; SIGCHLD */
 	int oom_fd;          /* own oom_score_adj, opened while that was allowed */
 	int tty;             /* master of the pty; -1 */
+	int landlock;        /* of a weak jail: what each program gets; -1 */
 	pid_t leader;        /* 0 before it starts */
 	struct msg message;
 };
@@ -116,7 +119,8 @@ static void start(struct run *x)
 	for (size_t i = 0; i < c.n_fds; i++)
 		if (fds[i] >= 0)
 			fds[i] = high_fd(fds[i]);
-	child = (struct child){ .command = &c, .has_ids = x->payload->plan->id_base, .tty = -1 };
+	child = (struct child){ .command = &c, .has_ids = x->payload->plan->id_base, .tty = -1,
+		.landlock = x->landlock, .plan = x->payload->plan };
 	child.null = high_fd(open("/dev/null", O_RDWR | O_CLOEXEC));
 	if (c.tty)
 		child.tty = open_pty(x, &c);
@@ -141,10 +145,29 @@ static void send_signal(struct run *x, int signal, uint32_t target)
 {
 	if (!x->leader || signal < 1 || signal > 64)
 		return;
-	if (target == JAIL_TO_ALL)
+	/* -1 would be everybody where there is no pid namespace. */
+	if (target == JAIL_TO_ALL && x->payload->plan->is_weak)
+		weak_tree_signal(signal, 0, NULL, 0);
+	else if (target == JAIL_TO_ALL && getpid() == 1)
 		kill(-1, signal);
 	else
 		kill(target == JAIL_TO_GROUP ? -x->leader : x->leader, signal);
+}
+
+static void sweep_newer(const struct run *x, uint64_t since_ticks)
+{
+	if (x->payload->plan->is_weak)
+		weak_tree_signal(SIGKILL, since_ticks, NULL, 0);
+	else
+		sweep_since(since_ticks, x->leader);
+}
+
+/* With a pid namespace everything ends with this process. */
+static _Noreturn void leave(const struct run *x)
+{
+	if (x->payload->plan->is_weak)
+		weak_tree_sweep();
+	_exit(1);
 }
 
 static void take_message(struct run *x)
@@ -154,7 +177,7 @@ static void take_message(struct run *x)
 
 	/* The host is gone, or talks nonsense: with this process all of it goes. */
 	if (r <= 0)
-		_exit(1);
+		leave(x);
 	switch (x->message.type) {
 	case WIRE_START:
 		if (!x->leader)
@@ -167,7 +190,7 @@ static void take_message(struct run *x)
 	}
 	case WIRE_KILL_SINCE:
 		if (x->leader)
-			sweep_since(frame_get_u64(&m), x->leader);
+			sweep_newer(x, frame_get_u64(&m));
 		break;
 	case WIRE_RESIZE: {
 		struct winsize size = { .ws_row = (uint16_t)frame_get_u32(&m) };
@@ -177,7 +200,7 @@ static void take_message(struct run *x)
 		break;
 	}
 	default:
-		_exit(1);
+		leave(x);
 	}
 }
 
@@ -186,7 +209,7 @@ static void end(struct run *x, int status, const struct rusage *usage)
 	auto_text struct text t = { 0 };
 
 	frame_put_u32(&t, (uint32_t)status);
-	frame_put_u32(&t, sweep_all());
+	frame_put_u32(&t, x->payload->plan->is_weak ? weak_tree_sweep() : sweep_all());
 	frame_put_u64(&t, (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000 +
 		(uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec));
 	frame_put_u64(&t, (uint64_t)usage->ru_maxrss * 1024);
@@ -226,14 +249,19 @@ _Noreturn void payload_main(const struct payload *p)
 
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
-	x = (struct run){ .payload = p, .sock = high_fd(p->sock), .tty = -1 };
+	x = (struct run){ .payload = p, .sock = high_fd(p->sock), .tty = -1,
+		.landlock = -1 };
 	x.child_fd = high_fd(signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK));
 	int r = x.child_fd < 0 ? setup_fail(&f, -errno, "signal descriptor", NULL) :
 		enter_group(p->door, &f);
 	/* Through init's /proc, which shows this process too: Landlock will forbid it later. */
 	x.oom_fd = open_oom();
-	if (!r)
+	if (!r && p->plan->is_weak)
+		r = weak_walls(p->plan, &report, &x.landlock, &f);
+	else if (!r)
 		r = setup_exec(p->plan, &report, &f);
+	if (x.landlock >= 0)
+		x.landlock = high_fd(x.landlock);
 	say_ready(p, &report, r, &f);
 	if (r < 0)
 		_exit(1);
@@ -242,7 +270,7 @@ _Noreturn void payload_main(const struct payload *p)
 	struct pollfd polls[2] = { { x.sock, POLLIN, 0 }, { x.child_fd, POLLIN, 0 } };
 	for (;;) {
 		if (poll(polls, 2, -1) < 0 && errno != EINTR)
-			_exit(1);
+			leave(&x);
 		if (polls[1].revents)
 			reap(&x);
 		if (polls[0].revents)

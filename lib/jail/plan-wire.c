@@ -42,6 +42,7 @@ void plan_put(const struct plan *p, struct text *t)
 {
 	frame_put_string(t, p->id);
 	frame_put_u32(t, p->id_base);
+	frame_put_u32(t, p->is_weak);
 	put_dir(&p->skeleton, t);
 	put_dir(&p->base, t);
 	put_ops(p->ops, p->n_ops, t);
@@ -94,6 +95,7 @@ bool plan_get(struct frame *r, struct plan *p)
 
 	*p = (struct plan){ .id = frame_get_string(r) };
 	p->id_base = frame_get_u32(r);
+	p->is_weak = frame_get_u32(r);
 	get_dir(r, &p->skeleton);
 	get_dir(r, &p->base);
 	p->n_ops = get_ops(r, p->ops);
@@ -173,12 +175,13 @@ void plan_print(const struct plan *p, struct text *t)
 
 	json_open(t, '{');
 	json_put_string(t, "schema", "sbx.plan/1");
+	json_put_string(t, "isolation", p->is_weak ? "weak" : "strong");
 	json_key(t, "namespaces");
 	json_open(t, '[');
-	for (size_t i = 0; i < array_size(spaces); i++)
+	for (size_t i = 0; i < array_size(spaces) && !p->is_weak; i++)
 		json_string(t, spaces[i]);
 	json_close(t, ']');
-	json_put_string(t, "map", p->id_base ? "block" : "single");
+	json_put_string(t, "map", p->is_weak ? "none" : p->id_base ? "block" : "single");
 	json_key(t, "operations");
 	json_open(t, '[');
 	print_ops(p->ops, p->n_ops, "init", t);

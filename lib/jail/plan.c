@@ -6,7 +6,7 @@
 #include "base/id.h"
 #include "base/mem.h"
 #include "jail/jail.h"
-#include "jail/plan.h"
+#include "jail/plan-inner.h"
 #include "jail/policy.h"
 #include "sys/landlock.h"
 
@@ -23,6 +23,11 @@ static void add(struct plan *p, struct plan_op op)
 	op.source = op.source ? op.source : "";
 	op.options = op.options ? op.options : "";
 	p->ops[p->n_ops++] = op;
+}
+
+void plan_add(struct plan *p, struct plan_op op)
+{
+	add(p, op);
 }
 
 static void add_exec(struct plan *p, enum plan_kind kind, const char *path)
@@ -165,7 +170,8 @@ static void add_rules(struct plan *p)
 
 static int add_filter(struct plan *p, bool deny_fallocate, struct fault *f)
 {
-	struct policy policy = { .deny_fallocate = deny_fallocate };
+	struct policy policy = { .deny_fallocate = deny_fallocate, .is_weak = p->is_weak,
+		.is_owner = !p->id_base };
 	auto_free struct seccomp_program *program = mem_new(struct seccomp_program);
 
 	p->calls = policy_rules(&policy, &p->n_calls);
@@ -211,7 +217,7 @@ static void make_strings(const struct jail_spec *s, struct text *t)
 			(unsigned long long)s->disk_bytes / TMPFS_BYTES_PER_FILE + TMPFS_FILES_MORE);
 	text_put_char(t, 0);
 	for (size_t i = 0; i < s->n_files; i++) {
-		text_format(t, "run/sbx/%s", s->files[i].name);
+		text_format(t, s->is_weak ? "run/%s" : "run/sbx/%s", s->files[i].name);
 		text_put_char(t, 0);
 	}
 }
@@ -226,29 +232,38 @@ static struct words find_words(const char *s)
 	return w;
 }
 
-int plan_make(const struct jail_spec *s, struct plan *p, struct fault *f)
+static void add_all(struct plan *p, const struct jail_spec *s, const struct words *w)
 {
-	int r = check(s, f);
-
-	if (r < 0)
-		return r;
-	*p = (struct plan){ .id = s->id, .id_base = s->id_base, .skeleton.path = "", .base.path = "" };
-	make_strings(s, &p->strings);
-	struct words w = find_words(p->strings.data);
 	if (s->id_base)
 		add(p, (struct plan_op){ .kind = PLAN_IDS });
 	add(p, (struct plan_op){ .kind = PLAN_KEYRING });
 	add(p, (struct plan_op){ .kind = PLAN_HOSTNAME, .source = s->hostname });
 	add(p, (struct plan_op){ .kind = PLAN_LOOPBACK });
-	add_root(p, s, &w);
-	add_dev(p, s->id_base, w.shm);
-	add_files(p, s, w.files);
+	add_root(p, s, w);
+	add_dev(p, s->id_base, w->shm);
+	add_files(p, s, w->files);
 	add(p, (struct plan_op){ .kind = PLAN_PIVOT });
 	add(p, (struct plan_op){ .kind = PLAN_NO_USERNS });
 	add(p, (struct plan_op){ .kind = PLAN_INOTIFY });
 	add(p, (struct plan_op){ .kind = PLAN_SWEEP, .flags = PLAN_LATE });
 	add_proc(p);
 	add_rules(p);
+}
+
+int plan_make(const struct jail_spec *s, struct plan *p, struct fault *f)
+{
+	int r = check(s, f);
+
+	if (r < 0)
+		return r;
+	*p = (struct plan){ .id = s->id, .id_base = s->id_base, .is_weak = s->is_weak,
+		.skeleton.path = "", .base.path = "" };
+	make_strings(s, &p->strings);
+	struct words w = find_words(p->strings.data);
+	if (s->is_weak)
+		plan_add_weak(p, s, w.files);
+	else
+		add_all(p, s, &w);
 	r = add_filter(p, s->deny_fallocate, f);
 	if (r < 0)
 		plan_done(p);

@@ -30,6 +30,7 @@ enum plan_kind {
 enum {
 	PLAN_RECURSIVE = 1, /* what is mounted below it, too */
 	PLAN_OPTIONAL = 2,  /* is left out where the source or the place is not there */
+	PLAN_PAYLOAD = 8,   /* a directory of the payload's, which may have changed it since */
 	PLAN_LATE = 4,      /* while the first exec-init builds its part, on another CPU */
 };
 
@@ -50,7 +51,7 @@ struct plan_rule {
 	uint32_t access; /* LANDLOCK_… */
 };
 
-enum { PLAN_OPS_MAX = 128, PLAN_RULES_MAX = 32, PLAN_FILES_MAX = 32 };
+enum { PLAN_OPS_MAX = 128, PLAN_RULES_MAX = 64, PLAN_FILES_MAX = 32 };
 
 /* A directory of the host that init attaches: by a descriptor beside the plan (path ""), or, with
  * a single map, by its path and what must be found there. */
@@ -62,6 +63,7 @@ struct plan_dir {
 struct plan {
 	const char *id;
 	uint32_t id_base;     /* 0: a single map */
+	bool is_weak;         /* no namespaces: the paths are below the session's fs */
 	struct plan_dir skeleton, base; /* base: with PLAN_BASE only */
 	struct plan_op ops[PLAN_OPS_MAX]; /* of init, once */
 	uint32_t n_ops;

@@ -11,16 +11,7 @@
 #include "base/auto.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "jail/policy.h"
-
-#define REFUSE(e, call) { SYS_##call, SECCOMP_ERRNO(e), { { 0 } }, #call }
-#define REFUSE_IF(e, call, ...) { SYS_##call, SECCOMP_ERRNO(e), { __VA_ARGS__ }, #call }
-#define ALLOW_IF(call, ...) { SYS_##call, SECCOMP_ALLOW, { __VA_ARGS__ }, #call }
-
-#define IS(arg, value)           { arg, SECCOMP_EQUAL, ~0u, (uint32_t)(value) }
-#define MASKED(arg, mask, value) { arg, SECCOMP_EQUAL, (mask), (value) }
-#define HAS(arg, mask)           { arg, SECCOMP_ANY_BIT, (mask), 0 }
-#define GIVEN(arg)               { arg, SECCOMP_NOT_NULL, 0, 0 }
+#include "jail/policy-inner.h"
 
 /* A new name space of any kind. The lowest byte of clone's flags is a signal, in which
  * CLONE_NEWTIME (0x80) has no meaning. Source: sched.h of Linux. */
@@ -28,7 +19,6 @@
 
 #define PROTO_ROUTE       0
 #define PROTO_MPTCP       262
-#define SOCK_KIND         0xfu /* the rest are flags */
 #define TTY_PUSH_INPUT    0x5412 /* TIOCSTI */
 #define TTY_CONSOLE       0x541c /* TIOCLINUX */
 #define TTY_LINE          0x5423 /* TIOCSETD */
@@ -157,10 +147,14 @@ static const struct seccomp_rule no_fallocate = REFUSE(EOPNOTSUPP, fallocate);
 
 struct seccomp_rule *policy_rules(const struct policy *p, size_t *ret_n)
 {
-	struct seccomp_rule *all = mem_new_array(struct seccomp_rule, array_size(rules) + 1);
-	size_t n = array_size(rules);
+	enum { WEAK_MAX = 64 };
+	struct seccomp_rule *all = mem_new_array(struct seccomp_rule,
+		array_size(rules) + 1 + WEAK_MAX);
+	/* First: of several rules for a call the first that fits decides. */
+	size_t n = policy_weak_rules(p, all, WEAK_MAX);
 
-	memcpy(all, rules, sizeof rules);
+	memcpy(all + n, rules, sizeof rules);
+	n += array_size(rules);
 	if (p->deny_fallocate)
 		all[n++] = no_fallocate;
 	*ret_n = n;
@@ -190,6 +184,8 @@ static const char *action_name(uint32_t action)
 		return "EPERM";
 	case SECCOMP_ERRNO(ENOSYS):
 		return "ENOSYS";
+	case SECCOMP_ERRNO(EACCES):
+		return "EACCES";
 	case SECCOMP_ERRNO(EAFNOSUPPORT):
 		return "EAFNOSUPPORT";
 	case SECCOMP_ERRNO(EOPNOTSUPP):

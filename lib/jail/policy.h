@@ -15,6 +15,8 @@
 /* fallocate takes room on the disk faster than any polling sees it (9-jail-measured 7). */
 struct policy {
 	bool deny_fallocate;
+	bool is_weak;  /* there are no namespaces */
+	bool is_owner; /* and the payload has the caller's own id */
 };
 
 /* An array of the rules in force, the caller's; *ret_n of them. */

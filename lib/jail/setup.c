@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "jail/mounts.h"
 #include "jail/setup.h"
+#include "jail/weak.h"
 #include "sys/kernel.h"
 #include "sys/landlock.h"
 #include "sys/mnt.h"
@@ -46,7 +47,7 @@ int setup_fail(struct fault *f, int error, const char *what, const char *path)
 
 /* A core limit of 1, unlike 0, also stops a handler that the host has set up to be given
  * cores by pipe. Source: fs/coredump.c; 3-jail.md, fact 7. */
-static void limit_core(struct jail_report *report)
+void setup_limit_core(struct jail_report *report)
 {
 	struct rlimit one = { 1, 1 };
 
@@ -66,7 +67,7 @@ int setup_spaces(int fs, struct setup *s, struct fault *f)
 	if (r < 0)
 		return setup_fail(f, r, "make mounts private", NULL);
 	umask(022);
-	limit_core(&s->report);
+	setup_limit_core(&s->report);
 	return 0;
 }
 
@@ -199,6 +200,8 @@ static int run(struct setup *s, const struct plan_op *op)
 {
 	char ignored;
 
+	if (s->plan->is_weak && op->kind != PLAN_KEYRING)
+		return weak_run(s, op);
 	switch (op->kind) {
 	case PLAN_IDS:
 		return become_first();

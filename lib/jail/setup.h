@@ -18,6 +18,9 @@ struct setup {
 	struct jail_report report;
 };
 
+/* No core handler of the host gets to see a crash. */
+void setup_limit_core(struct jail_report *report);
+
 /* Before the plan is there: the other namespaces, private mounts, limits. Faults: DENIED,
  * LIMIT, SYSTEM. */
 int setup_spaces(int fs, struct setup *s, struct fault *f);

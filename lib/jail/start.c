@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -75,8 +76,9 @@ static int start_init(struct jail *j, const struct jail_spec *s, int inner, stru
 	if (raw < 0)
 		return raw;
 	auto_fd int image = move_up(raw), sock = move_up(inner), fs = move_up(s->fs_fd);
-	struct nspace_program p = { .image = image, .stdio = { sock, fs }, .argv = { title },
-		.caps = CAPS_SETUP };
+	static char weak[] = "weak";
+	struct nspace_program p = { .image = image, .stdio = { sock, fs }, .is_plain = s->is_weak,
+		.argv = { title, s->is_weak ? weak : NULL }, .caps = CAPS_SETUP };
 	if (image < 0 || sock < 0 || fs < 0)
 		return fault_set(f, FAULT_SYSTEM, errno, "move descriptors");
 	j->pid = nspace_start(&p, &j->pidfd);
@@ -167,7 +169,7 @@ static int send(struct jail *j, const struct jail_spec *s, struct plan *p, const
 	int r = 0, fds[4];
 	size_t n = 1;
 
-	if (!s->id_base)
+	if (!s->id_base && !s->is_weak)
 		r = name_dir(&p->skeleton, s->skel_fd, skel, f);
 	if (!r && !s->id_base && s->has_base)
 		r = name_dir(&p->base, s->base_fd, base, f);
@@ -196,7 +198,7 @@ static int send(struct jail *j, const struct jail_spec *s, struct plan *p, const
 static int send_plan(struct jail *j, const struct jail_spec *s, struct plan *p, struct fault *f)
 {
 	struct trees trees = { -1, -1 };
-	int r = set_map(j, s, &trees, f);
+	int r = s->is_weak ? 0 : set_map(j, s, &trees, f);
 
 	if (!r)
 		r = send(j, s, p, &trees, f);
@@ -226,6 +228,22 @@ static int start(struct jail *j, const struct jail_spec *s, struct plan *p, stru
 	return r < 0 && j->pid > 0 ? cause_prefer(j, f) : r;
 }
 
+/* Orphans come to this process, should their init be killed; and the real path is what programs
+ * are told in the place of /workspace. */
+static int prepare_weak(struct jail *j, const struct jail_spec *s, struct fault *f)
+{
+	char path[4096];
+	struct plan_dir dir;
+	int r = name_dir(&dir, s->fs_fd, path, f);
+
+	if (r < 0)
+		return r;
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1ul, 0ul, 0ul, 0ul) < 0)
+		return fault_set(f, FAULT_SYSTEM, errno, "take in orphans");
+	j->weak_root = mem_string(path);
+	return 0;
+}
+
 int jail_start(const struct jail_spec *s, struct jail **ret, struct fault *f)
 {
 	struct plan p = { 0 };
@@ -235,12 +253,17 @@ int jail_start(const struct jail_spec *s, struct jail **ret, struct fault *f)
 	if (!s->id_base && !geteuid())
 		return fault_set(f, FAULT_DENIED, 0, "root of a user namespace without a block "
 			"of ids cannot make a jail; run it as an ordinary user");
+	if (s->is_weak && (s->has_base || s->disk != JAIL_DISK_PLAIN))
+		return fault_set(f, FAULT_USAGE, 0, "weak isolation mounts nothing: there is no "
+			"runtime of its own and no disk of its own");
 	struct jail *j = mem_new(struct jail);
 	j->pidfd = j->sock = -1;
 	j->id_base = s->id_base;
 	if (!fstatfs(s->fs_fd, &vfs))
 		j->file_system = (int64_t)vfs.f_type;
-	int r = start(j, s, &p, f);
+	int r = s->is_weak ? prepare_weak(j, s, f) : 0;
+	if (!r)
+		r = start(j, s, &p, f);
 	plan_done(&p);
 	if (r < 0)
 		j = jail_free(j);

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "jail/sweep.h"
 #include "sys/proc.h"
@@ -13,6 +14,9 @@ uint32_t sweep_all(void)
 	uint32_t n = 0;
 	int status;
 
+	/* Anywhere else -1 would be the whole machine. */
+	if (getpid() != 1)
+		abort();
 	/* Everything in this namespace is a descendant of this process, so without a child
 	 * there is nothing. */
 	for (;;) {

@@ -12,6 +12,7 @@ enum {
 	CREATE_VERSION = 1,
 	RULE_BENEATH = 1,
 	SCOPE_ABSTRACT_AND_SIGNAL = 3,
+	BIND_AND_CONNECT_TCP = 3,
 	OF_FILES = LANDLOCK_EXECUTE | LANDLOCK_WRITE | LANDLOCK_READ | LANDLOCK_TRUNCATE |
 		LANDLOCK_IOCTL_DEV,
 };
@@ -33,7 +34,7 @@ int landlock_abi(void)
 	return abi < 0 ? 0 : (int)abi;
 }
 
-int landlock_open(int *ret_abi)
+static int open_set(uint64_t net, int *ret_abi)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_VERSION);
 	struct kernel_landlock_ruleset set = { 0 };
@@ -44,11 +45,23 @@ int landlock_open(int *ret_abi)
 	/* Older kernels take a longer struct as long as what they do not know is 0. */
 	if (abi >= 6)
 		set.scoped = SCOPE_ABSTRACT_AND_SIGNAL;
+	if (abi >= 4)
+		set.net = net;
 	long fd = syscall(SYS_landlock_create_ruleset, &set, sizeof set, 0);
 	if (fd < 0)
 		return -errno;
 	*ret_abi = (int)abi;
 	return (int)fd;
+}
+
+int landlock_open(int *ret_abi)
+{
+	return open_set(0, ret_abi);
+}
+
+int landlock_open_all(int *ret_abi)
+{
+	return open_set(BIND_AND_CONNECT_TCP, ret_abi);
 }
 
 int landlock_allow(int set, int abi, const char *path, uint32_t access)

@@ -31,6 +31,9 @@ int landlock_open(int *ret_abi);
 enum { LANDLOCK_ABI_TRUNCATE = 3 };
 int landlock_abi(void);
 
+/* With TCP too, of which no rule allows anything (since ABI 4). */
+int landlock_open_all(int *ret_abi);
+
 /* Rights the kernel does not know are left out. A path that is no directory gets only
  * what a file can have. */
 int landlock_allow(int set, int abi, const char *path, uint32_t access);

@@ -31,8 +31,8 @@ __attribute__((no_sanitize("address", "undefined"))) static int enter(void *arg)
 
 	/* The ids are not mapped yet, so the exec takes this for an ordinary user's and would
 	 * drop all capabilities but the ambient ones. */
-	int r = caps_set(p->caps, p->caps, p->caps);
-	if (!r)
+	int r = p->is_plain ? 0 : caps_set(p->caps, p->caps, p->caps);
+	if (!r && !p->is_plain)
 		r = caps_raise_ambient(p->caps);
 	if (r) {
 		errno = -r;
@@ -58,8 +58,9 @@ pid_t nspace_start(struct nspace_program *p, int *ret_pidfd)
 	p->stage = NULL;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
+	int spaces = p->is_plain ? 0 : CLONE_NEWUSER | CLONE_NEWPID;
 	pid_t pid = clone(enter, stack + STACK_BYTES,
-		CLONE_VM | CLONE_VFORK | CLONE_PIDFD | CLONE_NEWUSER | CLONE_NEWPID | SIGCHLD, p, &pidfd);
+		CLONE_VM | CLONE_VFORK | CLONE_PIDFD | spaces | SIGCHLD, p, &pidfd);
 	if (pid < 0)
 		p->sysno = errno;
 	sigprocmask(SIG_SETMASK, &old, NULL);

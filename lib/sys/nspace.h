@@ -1,6 +1,7 @@
 /* Namespaces: a program started in new ones, and the maps of a user namespace. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -8,7 +9,8 @@
 struct nspace_program {
 	int image;         /* executable, by descriptor */
 	int stdio[2];      /* become its descriptors 0 and 1; it has no others */
-	char *argv[2];
+	char *argv[3];
+	bool is_plain;     /* in the namespaces of the caller, with its capabilities */
 	uint64_t caps;     /* bit n: capability n stays over the exec (ambient) */
 	const char *stage; /* where it failed, after a failure */
 	int sysno;
