@@ -102,6 +102,8 @@ static int take_words(const struct ask_args *a, struct spec_ask *to, struct faul
 		to->on_threshold = a->on_threshold;
 	if (a->size >= 0)
 		to->size = a->size;
+	if (a->isolation >= 0)
+		to->isolation = a->isolation;
 	if (a->runtime) {
 		free(to->runtime);
 		to->runtime = mem_string(a->runtime);

@@ -15,7 +15,7 @@
 
 struct ask_args {
 	const char *runtime, *name, *disk, *env_file;
-	int class, size, on_threshold;
+	int class, size, isolation, on_threshold;
 	uint64_t cpu, memory_bytes, pids, nofile;
 	uint64_t lifetime_ms, idle_timeout_ms, dormant_after_ms, exec_timeout_ms;
 	uint64_t output_keep_bytes;
@@ -23,7 +23,8 @@ struct ask_args {
 };
 
 #define ASK_DEFAULTS                                                                             \
-	{ .class = -1, .size = -1, .on_threshold = -1, .cpu = OPT_UNSET, .memory_bytes = OPT_UNSET,                  \
+	{ .class = -1, .size = -1, .isolation = -1, .on_threshold = -1, .cpu = OPT_UNSET,       \
+		.memory_bytes = OPT_UNSET,                                                       \
 		.pids = OPT_UNSET, .nofile = OPT_UNSET,                 \
 		.lifetime_ms = OPT_UNSET, .idle_timeout_ms = OPT_UNSET,                          \
 		.dormant_after_ms = OPT_UNSET, .exec_timeout_ms = OPT_UNSET,                     \
@@ -46,6 +47,8 @@ struct ask_args {
 		.value = "N", .min = SPEC_NOFILE_MIN, .max = SPEC_NOFILE_MAX),                   \
 	OPT_LIST(S, ask.require, 0, "require", "LIMIT,...", COMP_NONE,                           \
 		"fail where these limits cannot be enforced"),                                   \
+	OPT_ENUM(S, ask.isolation, 0, "isolation", "KIND", session_isolation_names,              \
+		"weak: without namespaces, where there are none"),                               \
 	OPT_ROW(SIZE, S, ask.output_keep_bytes, uint64_t, 0, "output-keep",                      \
 		"output kept of an execution", .value = "SIZE", .min = SPEC_KEEP_MIN,            \
 		.max = SPEC_BYTES_MAX),                                                          \

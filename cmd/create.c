@@ -59,10 +59,18 @@ static void warn_ids(const struct store_session *s)
 		fprintf(stderr, SBX_PROGRAM " create: " DESCRIBE_FOREIGN_IDS "\n");
 }
 
+/* Said in every case: what was asked for in a script must not be forgotten in its output. */
+static void warn_isolation(const struct store_session *s)
+{
+	if (s->spec.isolation == ISOLATION_WEAK)
+		fprintf(stderr, SBX_PROGRAM " create: " SPEC_WEAK_WARNING "\n");
+}
+
 static void print_session(const struct create_args *a, const struct store_session *s)
 {
 	auto_text struct text t = { 0 };
 
+	warn_isolation(s);
 	if (a->json) {
 		describe_session(s, true, &t);
 		puts(text_string(&t));

@@ -89,16 +89,28 @@ static void put_contexts(struct text *t, const struct session_status *st, bool l
 
 static void put_paths(struct text *t, const struct store_session *s)
 {
+	static const struct {
+		const char *key, *path;
+	} places[] = { { "workspace", "/workspace" }, { "home", "/home/sandbox" }, { "tmp", "/tmp" } };
 	auto_text struct text path = { 0 };
 
 	text_format(&path, "%s/sessions/%s", s->store->path, s->spec.id);
 	json_put_string(t, "path", path.data);
-	json_put_string(t, "workdir", "/workspace");
+	/* Without a mount namespace they are where they are. */
+	if (s->spec.isolation == ISOLATION_WEAK)
+		text_put(&path, "/fs/up");
+	else
+		text_clear(&path);
+	size_t n = path.n;
+	text_put(&path, "/workspace");
+	json_put_string(t, "workdir", path.data);
 	json_key(t, "paths");
 	json_open(t, '{');
-	json_put_string(t, "workspace", "/workspace");
-	json_put_string(t, "home", "/home/sandbox");
-	json_put_string(t, "tmp", "/tmp");
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		path.n = n;
+		text_put(&path, places[i].path);
+		json_put_string(t, places[i].key, path.data);
+	}
 	json_close(t, '}');
 }
 
@@ -137,6 +149,12 @@ static void put_warnings(struct text *t, const struct session_spec *s)
 {
 	json_key(t, "warnings");
 	json_open(t, '[');
+	if (s->isolation == ISOLATION_WEAK) {
+		json_open(t, '{');
+		json_put_string(t, "kind", "weak_isolation");
+		json_put_string(t, "message", SPEC_WEAK_WARNING);
+		json_close(t, '}');
+	}
 	if (s->foreign_ids) {
 		json_open(t, '{');
 		json_put_string(t, "kind", "foreign_ids");
@@ -175,6 +193,7 @@ void describe_session(const struct store_session *s, bool with_instructions, str
 	put_strings(t, "tools", s->spec.tools);
 	json_put_bool(t, "tools_enforced", false);
 	json_put_string(t, "network", "none");
+	json_put_string(t, "isolation", session_isolation_names[s->spec.isolation]);
 	put_contexts(t, &s->status, live);
 	if (s->status.jail[0]) {
 		json_key(t, "jail");

@@ -34,6 +34,7 @@ struct findings {
 	size_t n_places;
 	struct text walls;
 	struct fault fault;  /* kind NONE: a jail could be made */
+	struct fault weak;   /* as fault, without namespaces */
 	struct session_status status;
 	struct text fixes[LIMIT_KINDS]; /* what would put a control group behind it */
 };
@@ -57,13 +58,15 @@ static int read_walls(int conn, struct text *walls, struct fault *f)
 	return r < 0 ? r : 0;
 }
 
-static int look(struct cmd_env *env, struct findings *ret, struct fault *f)
+static int look(struct cmd_env *env, enum isolation_kind isolation, struct findings *ret,
+	struct fault *f)
 {
 	struct ask_args ask = ASK_DEFAULTS;
 	struct session_spec spec = { 0 };
 	auto_fd int conn = -1;
 
 	ask.runtime = "shell";
+	ask.isolation = isolation;
 	int r = ask_resolve(env, &ask, NULL, &spec, f);
 	if (r < 0)
 		return r;
@@ -77,7 +80,8 @@ static int look(struct cmd_env *env, struct findings *ret, struct fault *f)
 	if (!r)
 		r = store_status_read(&env->session, f);
 	ret->status = env->session.status;
-	if (!r)
+	/* Without namespaces most of them are not there to be tried. */
+	if (!r && isolation == ISOLATION_STRONG)
 		r = read_walls(conn, &ret->walls, f);
 	struct fault other;
 	session_remove(&env->session, &other);
@@ -140,6 +144,11 @@ static void print_json(const struct cmd_env *env, const struct findings *d)
 	json_key(&t, "problem");
 	json_string(&t, d->fault.kind ? d->fault.text : NULL);
 	put_places(d, &t);
+	json_key(&t, "weak");
+	json_open(&t, '{');
+	json_put_bool(&t, "usable", !d->weak.kind);
+	json_put_string(&t, "problem", d->weak.kind ? d->weak.text : NULL);
+	json_close(&t, '}');
 	if (!d->fault.kind) {
 		json_key(&t, "walls");
 		json_raw(&t, d->walls.data, d->walls.n);
@@ -188,6 +197,14 @@ static void print_places(const struct findings *d)
 	}
 }
 
+static void print_weak(const struct findings *d)
+{
+	if (d->weak.kind)
+		printf("  -    --isolation weak         %s\n", d->weak.text);
+	else
+		puts("  ok   --isolation weak         can be made; it is no replacement");
+}
+
 /* One line each of what is weaker in the jail than it should be. */
 static void print_fallbacks(const struct findings *d)
 {
@@ -234,6 +251,7 @@ static int print_text(const struct cmd_env *env, const struct findings *d, struc
 	printf(SBX_PROGRAM " %s on %s, as %s\n", SBX_VERSION, u.release,
 		env->store.id_base ? "root: a block of 65536 ids" : "an ordinary user: a single id");
 	print_places(d);
+	print_weak(d);
 	if (d->fault.kind) {
 		printf("\nNo session can be made here:\n  %s\n", d->fault.text);
 		return 0;
@@ -258,12 +276,15 @@ static int run(struct cmd_env *env, const void *p, struct fault *f)
 	struct findings d = { 0 };
 
 	d.n_places = jail_places(env->store.dir, d.places);
-	int r = look(env, &d, &d.fault);
+	int r = look(env, ISOLATION_STRONG, &d, &d.fault);
 
 	if (r >= 0) {
 		d.fault.kind = FAULT_NONE;
 		session_limit_fixes(d.fixes);
 	}
+	struct findings weak = { 0 };
+	if (look(env, ISOLATION_WEAK, &weak, &d.weak) >= 0)
+		d.weak.kind = FAULT_NONE;
 	r = 0;
 	if (a->json)
 		print_json(env, &d);

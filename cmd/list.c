@@ -13,7 +13,7 @@ struct list_args {
 };
 
 struct row {
-	const char *id, *name, *status, *class, *runtime;
+	const char *id, *name, *status, *class, *runtime, *isolation;
 	int64_t created_us, last_used_us, expires_us;
 	uint64_t age_ms, memory_bytes, disk_bytes, pids, cpu;
 };
@@ -38,6 +38,8 @@ static const struct column columns[] = {
 		.at = OPT_AT(struct row, cpu, uint64_t), .help = "how many CPUs it may use" },
 	{ .key = "pids_limit", .head = "PIDS", .kind = COLUMN_UINT, .extra = true,
 		.at = OPT_AT(struct row, pids, uint64_t), .help = "most processes at once" },
+	{ .key = "isolation", .head = "ISOLATION", .kind = COLUMN_TEXT, .extra = true,
+		.at = OPT_AT(struct row, isolation, const char *), .help = "strong, or weak: no namespaces" },
 	{ 0 },
 };
 #undef C
@@ -83,6 +85,7 @@ static void fill(const struct visit *v, const struct store_session *s, struct ro
 	row->name = spec->name[0] ? spec->name : NULL;
 	row->class = session_class_names[spec->class];
 	row->runtime = session_spec_runtime(spec);
+	row->isolation = session_isolation_names[spec->isolation];
 	row->created_us = spec->created_us;
 	row->last_used_us = s->status.last_used_us;
 	row->expires_us = s->status.expires_us;

@@ -1,4 +1,5 @@
 /* sbx run: a session for one command, gone when it ends. */
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -49,6 +50,8 @@ static int run_in(struct cmd_env *env, const struct run_args *a, struct exec_req
 	if (r < 0)
 		return r;
 	env->has_session = true;
+	if (env->session.spec.isolation == ISOLATION_WEAK)
+		fprintf(stderr, SBX_PROGRAM " run: " SPEC_WEAK_WARNING "\n");
 	q->flags |= EXEC_LAST;
 	r = drive_init(&d, "run", &a->drive, f);
 	return r < 0 ? r : drive_run(&d, NULL, conn, q, f);

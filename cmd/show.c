@@ -104,7 +104,9 @@ static void put_text(struct text *t, const struct store_session *s)
 	put_line(t, "class", session_class_names[s->spec.class]);
 	put_line(t, "runtime", session_spec_runtime(&s->spec));
 	put_line(t, "interpreter", s->spec.interpreter[0] ? s->spec.interpreter : "-");
-	put_line(t, "workdir", "/workspace");
+	put_line(t, "isolation", session_isolation_names[s->spec.isolation]);
+	put_line(t, "workdir", s->spec.isolation == ISOLATION_WEAK ? "fs/up/workspace of its directory" :
+		"/workspace");
 	for (unsigned i = 0; i < LIMIT_KINDS; i++)
 		put_limit(t, s, (enum limit_kind)i);
 	put_line(t, "at 80 %", session_threshold_names[s->spec.on_threshold]);
@@ -117,6 +119,8 @@ static void put_text(struct text *t, const struct store_session *s)
 	}
 	if (s->spec.disk == DISK_TMPFS)
 		put_line(t, "warning", DESCRIBE_TMPFS);
+	if (s->spec.isolation == ISOLATION_WEAK)
+		put_line(t, "warning", SPEC_WEAK_WARNING);
 	if (s->spec.foreign_ids)
 		put_line(t, "warning", DESCRIBE_FOREIGN_IDS);
 	put_line(t, "jail", s->status.jail[0] ? s->status.jail : "-");

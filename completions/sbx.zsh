@@ -51,6 +51,7 @@ _sbx() {
 		--pids='[most processes and threads at once]:N: ' \
 		--nofile='[most open files of a process]:N: ' \
 		'*'--require='[fail where these limits cannot be enforced]:LIMIT,...: ' \
+		--isolation='[weak\: without namespaces, where there are none]:KIND:(strong weak)' \
 		--output-keep='[output kept of an execution]:SIZE: ' \
 		'*'{-e+,--env=}'[environment variable; NAME\: as it is here]:NAME=VALUE: ' \
 		--env-file='[read NAME=VALUE lines, taken as they are]:FILE:_files' \
@@ -106,6 +107,7 @@ _sbx() {
 		--pids='[most processes and threads at once]:N: ' \
 		--nofile='[most open files of a process]:N: ' \
 		'*'--require='[fail where these limits cannot be enforced]:LIMIT,...: ' \
+		--isolation='[weak\: without namespaces, where there are none]:KIND:(strong weak)' \
 		--output-keep='[output kept of an execution]:SIZE: ' \
 		'*'{-e+,--env=}'[environment variable; NAME\: as it is here]:NAME=VALUE: ' \
 		--env-file='[read NAME=VALUE lines, taken as they are]:FILE:_files' \

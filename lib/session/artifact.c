@@ -11,7 +11,8 @@
 void artifact_size(struct exec *e, const char *p, size_t n)
 {
 	struct stat st;
-	auto_free char *path = mem_bytes(p, n);
+	auto_free char *given = mem_bytes(p, n);
+	auto_free char *path = jail_path_inside(e->s->jail, given);
 
 	/* No link is followed and nothing is read; the root is the one that init handed out. */
 	auto_fd int fd = e->s->root_fd < 0 ? -1 : mnt_open(e->s->root_fd, path, O_PATH | O_NOFOLLOW);

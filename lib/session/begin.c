@@ -205,7 +205,8 @@ static int start_cgroup(struct super *s, struct fault *f)
 	for (int i = 0; i < LIMIT_KINDS; i++) {
 		bool has = i == LIMIT_CPU || i == LIMIT_MEMORY || i == LIMIT_PIDS;
 		const char *by = has ? cgroup_enforced(s->cgroup, controllers[i]) : "none";
-		if (!strcmp(by, "none"))
+		bool has_other = i != LIMIT_PIDS || s->session->spec.isolation != ISOLATION_WEAK;
+		if (!strcmp(by, "none") && has_other)
 			by = otherwise[i];
 		if (i == LIMIT_DISK && s->session->spec.disk != DISK_PLAIN)
 			by = session_disk_names[s->session->spec.disk];
@@ -255,6 +256,11 @@ static int start_jail(struct super *s, struct fault *f)
 	auto_text struct text compiled = { 0 };
 
 	spec_jail(&s->session->spec, s->store->id_base, &js);
+	if (js.is_weak) {
+		int r = store_session_let_in(s->session, s->store->id_base + JAIL_UID, f);
+		if (r < 0)
+			return r;
+	}
 	/* One command has none. */
 	for (size_t i = 0; i < js.n_files; i++)
 		files[i] = js.files[i];

@@ -62,6 +62,9 @@ char **environ_make(const struct session_spec *spec, char *const *exec_env, cons
 		set(&env, &n, base_env[i]);
 	if (spec->runtime_dir)
 		set(&env, &n, "SHELL=/bin/sh");
+	/* The jail puts the real path in its place. */
+	if (spec->isolation == ISOLATION_WEAK)
+		set(&env, &n, "SBX_WORKSPACE=/workspace");
 	if (term) {
 		snprintf(variable, sizeof variable, "TERM=%s", is_term(term) ? term : "xterm-256color");
 		set(&env, &n, variable);

@@ -52,7 +52,9 @@ void limit_rlimits(struct super *s, struct exec *e, struct jail_rlimits *ret)
 	uint64_t fsize = s->session->spec.disk == DISK_PLAIN ? limits[LIMIT_DISK] : 0;
 
 	/* Inits and spares count too where all run under one id. */
-	ret->nproc = limits[LIMIT_PIDS] && !strcmp(cgroup_enforced(s->cgroup, CGROUP_PIDS), "none") ?
+	bool is_weak = s->session->spec.isolation == ISOLATION_WEAK;
+	/* Without a user namespace the host's processes of that id would count. */
+	ret->nproc = !is_weak && limits[LIMIT_PIDS] && !strcmp(cgroup_enforced(s->cgroup, CGROUP_PIDS), "none") ?
 		limits[LIMIT_PIDS] + CONTEXTS_MAX + 4 : 0;
 	ret->nofile = limits[LIMIT_NOFILE];
 	ret->fsize_bytes = fsize;

@@ -12,6 +12,7 @@
 #include "base/number.h"
 #include "base/symbol.h"
 #include "base/utf8.h"
+#include "session/spec.h"
 #include "session/super.h"
 
 const char *const exec_status_names[] = {
@@ -265,6 +266,12 @@ static void put_warnings(const struct exec *e, struct text *t)
 {
 	json_key(t, "warnings");
 	json_open(t, '[');
+	if (e->s->session->spec.isolation == ISOLATION_WEAK) {
+		json_open(t, '{');
+		json_put_string(t, "kind", "weak_isolation");
+		json_put_string(t, "message", SPEC_WEAK_WARNING);
+		json_close(t, '}');
+	}
 	for (uint32_t i = 0; i < e->n_warnings; i++) {
 		json_open(t, '{');
 		json_put_string(t, "kind", e->warnings[i].kind);
@@ -305,6 +312,7 @@ void result_put(struct exec *e, enum result_form form, struct text *t)
 	put_array(t, "artifacts", &e->artifacts);
 	put_usage(e, t);
 	put_state(e, t);
+	json_put_string(t, "isolation", session_isolation_names[e->s->session->spec.isolation]);
 	put_warnings(e, t);
 	json_put_int(t, "leftovers_killed", e->leftovers);
 	put_array(t, "logs", &e->logs);

@@ -19,6 +19,7 @@ void spec_jail(const struct session_spec *s, uint32_t id_base, struct jail_spec 
 		.disk_fd = -1,
 		.has_base = s->runtime_dir,
 		.id_base = id_base,
+		.is_weak = s->isolation == ISOLATION_WEAK,
 		.shm_bytes = memory_bytes ? memory_bytes / 2 : SHM_BYTES,
 		.disk = s->disk == DISK_LOOP ? JAIL_DISK_MOUNT :
 			s->disk == DISK_TMPFS ? JAIL_DISK_TMPFS : JAIL_DISK_PLAIN,

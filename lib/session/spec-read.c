@@ -31,6 +31,7 @@ static const struct fmt_field session_keys[] = {
 	{ "class", FMT_TYPE_ENUM, AT(class), .choices = spec_class_names },
 	{ "size", FMT_TYPE_ENUM, AT(size), .choices = spec_size_names },
 	{ "on_threshold", FMT_TYPE_ENUM, AT(on_threshold), .choices = session_threshold_names },
+	{ "isolation", FMT_TYPE_ENUM, AT(isolation), .choices = session_isolation_names },
 	{ "resources", FMT_TYPE_TABLE, 0, .fields = resource_keys },
 	{ "pids", FMT_TYPE_UINT, LIMIT_AT(PIDS), SPEC_PIDS_MIN, SPEC_PIDS_MAX },
 	{ "nofile", FMT_TYPE_UINT, LIMIT_AT(NOFILE), SPEC_NOFILE_MIN, SPEC_NOFILE_MAX },
@@ -71,7 +72,7 @@ static const struct fmt_field request_keys[] = {
 void spec_ask_init(struct spec_ask *a)
 {
 	*a = (struct spec_ask){
-		.class = -1, .size = -1, .on_threshold = -1, .disk = -1,
+		.class = -1, .size = -1, .isolation = -1, .on_threshold = -1, .disk = -1,
 		.lifetime_ms = SPEC_UNSET, .idle_timeout_ms = SPEC_UNSET,
 		.dormant_after_ms = SPEC_UNSET, .exec_timeout_ms = SPEC_UNSET,
 		.output_keep_bytes = SPEC_UNSET,

@@ -273,6 +273,7 @@ int spec_resolve(struct spec_ask *a, int home, struct session_spec *ret, struct 
 	const uint64_t *tier = tiers[a->size < 0 ? SIZE_MEDIUM : a->size];
 
 	memcpy(s.name, a->name, sizeof s.name);
+	s.isolation = a->isolation == ISOLATION_WEAK ? ISOLATION_WEAK : ISOLATION_STRONG;
 	for (size_t i = 0; i < LIMIT_KINDS; i++)
 		s.limits[i] = given(a->limits[i], tier[i]);
 	s.on_threshold = a->on_threshold < 0 ? THRESHOLD_WARN : (enum session_threshold)a->on_threshold;
@@ -286,6 +287,9 @@ int spec_resolve(struct spec_ask *a, int home, struct session_spec *ret, struct 
 		r = check_tools(a->tools, f);
 	if (!r)
 		r = resolve_runtime(a->runtime ? a->runtime : "python", home, &s, f);
+	if (!r && s.isolation == ISOLATION_WEAK && (s.runtime_dir || s.disk != DISK_PLAIN))
+		r = fault_set(f, FAULT_USAGE, 0, "weak isolation mounts nothing: it has no runtime dir:"
+			" and no disk of its own");
 	if (!r)
 		r = move_env(a->env, &s, f);
 	if (!r)
@@ -306,7 +310,12 @@ void spec_instructions(const struct session_spec *s, struct text *t)
 
 	text_format(t, "You have a sandbox session, id %s, with %s. ", s->id,
 		s->runtime_dir ? "a root file system of its own" : s->runtime_resolved);
-	text_put(t, "Its files stay between executions; work in /workspace with relative paths. ");
+	if (s->isolation == ISOLATION_WEAK)
+		text_put(t, "Its files stay between executions; work in the current directory with "
+			    "relative paths: there is no /workspace, the directories are those that HOME, "
+			    "TMPDIR and SBX_WORKSPACE name. ");
+	else
+		text_put(t, "Its files stay between executions; work in /workspace with relative paths. ");
 	if (shell)
 		text_put(t, "The shell keeps its directory, variables and functions. ");
 	else

@@ -42,7 +42,7 @@ enum spec_class { SPEC_TASK, SPEC_WORKSPACE };
 struct spec_ask {
 	char name[ID_TEXT];
 	char *runtime;
-	int class, size, on_threshold; /* -1: not given */
+	int class, size, isolation, on_threshold; /* -1: not given */
 	int disk;                     /* enum disk_kind; -1: not given */
 	uint64_t limits[LIMIT_KINDS]; /* as in struct session_spec, or SPEC_UNSET */
 	uint64_t lifetime_ms, idle_timeout_ms, dormant_after_ms, exec_timeout_ms; /* [ms] */
@@ -94,6 +94,10 @@ int spec_parse_require(const char *word, uint32_t *bits, struct fault *f);
 
 /* "10Gi", "loop:10Gi", "tmpfs:256m". Faults: USAGE. */
 int spec_parse_disk(const char *word, int *ret_kind, uint64_t *ret_bytes, struct fault *f);
+
+/* What everybody is told who has to do with a session of weak isolation. */
+#define SPEC_WEAK_WARNING "isolation is weak: there are no namespaces, Landlock and seccomp alone " \
+	"keep it in; it sees which processes and files the host has"
 
 /* The jail of such a session, but for its descriptors (-1). Points into s. */
 struct jail_spec;

@@ -334,6 +334,46 @@ int store_session_fs(struct store_session *s, int *ret_fd, struct fault *f)
 	return file_open_dir(s->dir, "fs", ret_fd, f);
 }
 
+/* Above the home directory nothing is changed: whoever may pass there is for its owner to say. */
+static int check_way(struct store *st, struct fault *f)
+{
+	auto_fd int at = openat(st->dir, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct stat st_at, last = { 0 };
+
+	while (at >= 0 && !fstat(at, &st_at)) {
+		if (st_at.st_dev == last.st_dev && st_at.st_ino == last.st_ino)
+			return 0;
+		if (!(st_at.st_mode & S_IXOTH))
+			return fault_set(f, FAULT_DENIED, 0, "weak isolation: a directory above %s lets nobody"
+				" pass but its owner; set SBX_HOME to one where others may pass, as /var/lib/sbx",
+				st->path);
+		last = st_at;
+		int up = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		drop_fd(&at);
+		at = up;
+	}
+	return fault_set(f, FAULT_SYSTEM, errno, "look above %s", st->path);
+}
+
+int store_session_let_in(struct store_session *s, uint32_t id, struct fault *f)
+{
+	auto_fd int sessions = -1, fs = -1;
+
+	if (!s->store->id_base)
+		return 0;
+	int r = file_open_dir(s->store->dir, "sessions", &sessions, f);
+	if (!r)
+		r = store_session_fs(s, &fs, f);
+	int way[] = { s->store->dir, sessions, s->dir, fs };
+	for (size_t i = 0; !r && i < array_size(way); i++) {
+		struct stat st;
+		if (fstat(way[i], &st) < 0 || fchown(way[i], (uid_t)-1, id) < 0 ||
+			fchmod(way[i], (st.st_mode & 0707) | S_IXGRP) < 0)
+			r = fault_set(f, FAULT_SYSTEM, errno, "let the payload pass");
+	}
+	return r < 0 ? r : check_way(s->store, f);
+}
+
 int store_session_events(struct store_session *s, int *ret_fd, struct fault *f)
 {
 	return file_open_dir(s->dir, "events", ret_fd, f);

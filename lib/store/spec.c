@@ -19,6 +19,7 @@ static const char *const limit_keys[LIMIT_KINDS] = {
 	"cpu_milli", "memory_bytes", "disk_bytes", "pids", "nofile",
 };
 
+const char *const session_isolation_names[] = { "strong", "weak", NULL };
 const char *const session_disk_names[] = { "plain", "loop", "tmpfs", NULL };
 
 const char *const session_threshold_names[] = { "warn", "clean", "stop", NULL };
@@ -102,6 +103,7 @@ int store_spec_write(int dir, const struct session_spec *s, struct fault *f)
 	json_put_string(&t, "class", session_class_names[s->class]);
 	json_put_string(&t, "disk", session_disk_names[s->disk]);
 	json_put_string(&t, "on_threshold", session_threshold_names[s->on_threshold]);
+	json_put_string(&t, "isolation", session_isolation_names[s->isolation]);
 	put_limits(&t, s);
 	state_put_uint(&t, "lifetime_ms", s->lifetime_ms);
 	state_put_uint(&t, "idle_timeout_ms", s->idle_timeout_ms);
@@ -229,7 +231,8 @@ static int read_numbers(const struct fmt_value *root, struct session_spec *s, st
 		{ "exec_timeout_ms", &s->exec_timeout_ms },
 		{ "output_keep_bytes", &s->output_keep_bytes },
 	};
-	unsigned class, disk = DISK_PLAIN, threshold = THRESHOLD_WARN;
+	unsigned class, disk = DISK_PLAIN, threshold = THRESHOLD_WARN,
+		isolation = ISOLATION_STRONG;
 
 	for (size_t i = 0; i < array_size(numbers); i++)
 		if (!state_uint(fmt_get(root, numbers[i].key), numbers[i].to))
@@ -244,6 +247,11 @@ static int read_numbers(const struct fmt_value *root, struct session_spec *s, st
 	if (action && !state_choice(action, session_threshold_names, &threshold))
 		return state_damaged(f, file, "on_threshold");
 	s->on_threshold = (enum session_threshold)threshold;
+
+	if (fmt_get(root, "isolation") &&
+		!state_choice(fmt_get(root, "isolation"), session_isolation_names, &isolation))
+		return state_damaged(f, file, "isolation");
+	s->isolation = (enum isolation_kind)isolation;
 	if (!state_time(fmt_get(root, "created_at"), &s->created_us))
 		return state_damaged(f, file, "created_at");
 	return 0;

@@ -23,6 +23,10 @@ extern const char *const session_disk_names[]; /* "plain" "loop" "tmpfs" */
 enum session_threshold { THRESHOLD_WARN, THRESHOLD_CLEAN, THRESHOLD_STOP };
 extern const char *const session_threshold_names[];
 
+/* What keeps a session in: namespaces with everything else, or Landlock and seccomp alone. */
+enum isolation_kind { ISOLATION_STRONG, ISOLATION_WEAK };
+extern const char *const session_isolation_names[]; /* "strong" "weak" */
+
 /* What was asked for: spec.json. Filled by cmd/ from options and YAML or JSON. */
 struct session_spec {
 	char id[ID_TEXT];
@@ -38,6 +42,8 @@ struct session_spec {
 	bool foreign_ids;            /* some of its files have ids that do not exist inside */
 	enum disk_kind disk;
 	enum session_threshold on_threshold;
+
+	enum isolation_kind isolation;
 	uint64_t limits[LIMIT_KINDS];   /* thousandths of a CPU, bytes, bytes, n, n; 0: none */
 	uint32_t require;               /* bit i: refuse where limit i is not enforced */
 	uint64_t lifetime_ms, idle_timeout_ms, dormant_after_ms, exec_timeout_ms; /* [ms] 0: none */

@@ -80,7 +80,7 @@ def errors(table):
 
 
 ROW = ["schema", "id", "name", "status", "class", "runtime", "age_ms", "memory_limit_bytes", "disk_limit_bytes",
-       "created_at", "last_used_at", "expires_at", "cpu_limit", "pids_limit"]
+       "created_at", "last_used_at", "expires_at", "cpu_limit", "pids_limit", "isolation"]
 
 
 def lists(home):

@@ -323,9 +323,10 @@ __sbx_dump_options() {
 # Opens a file without a name. In memory, where it may be: to write and truncate on a disk costs
 # a cell 3 ms. (The file of a here-document would do without mktemp, but only root can write to it.)
 __sbx_open() {
-	local dir=${TMPDIR:-/tmp} file
-	[[ ! -w /dev/shm ]] || dir=/dev/shm
-	file=$(mktemp -p "$dir") || { printf 'no temporary file\n' >&2; exit 70; }
+	local file=
+	# Landlock may forbid what the mode allows.
+	[[ ! -w /dev/shm ]] || file=$(mktemp -p /dev/shm 2>/dev/null)
+	[[ -n $file ]] || file=$(mktemp -p "${TMPDIR:-/tmp}") || { printf 'no temporary file\n' >&2; exit 70; }
 	exec {__sbx_fd}<>"$file"
 	rm -f "$file"
 }
