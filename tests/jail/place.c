@@ -375,6 +375,15 @@ static void deny_as_docker(const char *unused)
 	     "sethostname:EPERM,clone:EPERM");
 }
 
+/* A /proc that shows nobody else's processes; only root can remount it. */
+static void hide_pids(const char *unused)
+{
+	(void)unused;
+	own_mounts();
+	if (mount("proc", "/proc", "proc", 0, "hidepid=2") < 0)
+		die("hidepid");
+}
+
 static void limit_processes(const char *value)
 {
 	struct rlimit l = { strtoul(value, NULL, 10), strtoul(value, NULL, 10) };
@@ -392,6 +401,7 @@ static const struct {
 	{ "noexec", bind_noexec }, { "masked-proc", mask_proc }, { "kernel", set_kernel },
 	{ "dev", small_dev }, { "chroot", change_root }, { "caps", drop_caps }, { "deny", deny },
 	{ "docker", deny_as_docker }, { "nproc", limit_processes },
+	{ "hidepid", hide_pids },
 };
 
 int main(int argc, char **argv)
