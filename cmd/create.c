@@ -62,8 +62,8 @@ static void warn_ids(const struct store_session *s)
 /* Said in every case: what was asked for in a script must not be forgotten in its output. */
 static void warn_isolation(const struct store_session *s)
 {
-	if (s->spec.isolation == ISOLATION_WEAK)
-		fprintf(stderr, SBX_PROGRAM " create: " SPEC_WEAK_WARNING "\n");
+	if (describe_weak(s))
+		fprintf(stderr, SBX_PROGRAM " create: %s\n", describe_weak(s));
 }
 
 static void print_session(const struct create_args *a, const struct store_session *s)

@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -145,14 +146,25 @@ static void put_runtime(struct text *t, const struct session_spec *s)
 	json_put_string(t, "interpreter", s->interpreter[0] ? s->interpreter : NULL);
 }
 
-static void put_warnings(struct text *t, const struct session_spec *s)
+const char *describe_weak(const struct store_session *s)
 {
+	const char *at = strstr(s->status.jail, "\"landlock_abi\":");
+	long abi = at ? strtol(strchr(at, ':') + 1, NULL, 10) : 0;
+
+	return s->spec.isolation == ISOLATION_WEAK ? spec_weak_warning((int)abi, !s->store->id_base) :
+						     NULL;
+}
+
+static void put_warnings(struct text *t, const struct store_session *session)
+{
+	const struct session_spec *s = &session->spec;
+
 	json_key(t, "warnings");
 	json_open(t, '[');
 	if (s->isolation == ISOLATION_WEAK) {
 		json_open(t, '{');
 		json_put_string(t, "kind", "weak_isolation");
-		json_put_string(t, "message", SPEC_WEAK_WARNING);
+		json_put_string(t, "message", describe_weak(session));
 		json_close(t, '}');
 	}
 	if (s->foreign_ids) {
@@ -199,7 +211,7 @@ void describe_session(const struct store_session *s, bool with_instructions, str
 		json_key(t, "jail");
 		json_raw(t, s->status.jail, strlen(s->status.jail));
 	}
-	put_warnings(t, &s->spec);
+	put_warnings(t, s);
 	if (with_instructions) {
 		auto_text struct text i = { 0 };
 		spec_instructions(&s->spec, &i);

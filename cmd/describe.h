@@ -12,6 +12,9 @@ const char *describe_status(const struct store_session *s);
  * each, times, paths, jail, contexts}; with_instructions adds the text for a model. */
 void describe_session(const struct store_session *s, bool with_instructions, struct text *t);
 
+/* What is to be said of a session of weak isolation; NULL of any other. */
+const char *describe_weak(const struct store_session *s);
+
 /* Of a session on a directory whose files have ids that do not exist inside. */
 #define DESCRIBE_FOREIGN_IDS "files of the runtime's directory that belong to other ids are nobody's " \
 	"inside and cannot be changed"

@@ -6,6 +6,7 @@
 #include "base/auto.h"
 #include "session/session.h"
 #include "ask.h"
+#include "describe.h"
 #include "drive.h"
 
 struct run_args {
@@ -50,8 +51,8 @@ static int run_in(struct cmd_env *env, const struct run_args *a, struct exec_req
 	if (r < 0)
 		return r;
 	env->has_session = true;
-	if (env->session.spec.isolation == ISOLATION_WEAK)
-		fprintf(stderr, SBX_PROGRAM " run: " SPEC_WEAK_WARNING "\n");
+	if (describe_weak(&env->session))
+		fprintf(stderr, SBX_PROGRAM " run: %s\n", describe_weak(&env->session));
 	q->flags |= EXEC_LAST;
 	r = drive_init(&d, "run", &a->drive, f);
 	return r < 0 ? r : drive_run(&d, NULL, conn, q, f);

@@ -119,8 +119,8 @@ static void put_text(struct text *t, const struct store_session *s)
 	}
 	if (s->spec.disk == DISK_TMPFS)
 		put_line(t, "warning", DESCRIBE_TMPFS);
-	if (s->spec.isolation == ISOLATION_WEAK)
-		put_line(t, "warning", SPEC_WEAK_WARNING);
+	if (describe_weak(s))
+		put_line(t, "warning", describe_weak(s));
 	if (s->spec.foreign_ids)
 		put_line(t, "warning", DESCRIBE_FOREIGN_IDS);
 	put_line(t, "jail", s->status.jail[0] ? s->status.jail : "-");

@@ -269,7 +269,8 @@ static void put_warnings(const struct exec *e, struct text *t)
 	if (e->s->session->spec.isolation == ISOLATION_WEAK) {
 		json_open(t, '{');
 		json_put_string(t, "kind", "weak_isolation");
-		json_put_string(t, "message", SPEC_WEAK_WARNING);
+		json_put_string(t, "message", spec_weak_warning(e->s->report.landlock_abi,
+			!e->s->store->id_base));
 		json_close(t, '}');
 	}
 	for (uint32_t i = 0; i < e->n_warnings; i++) {

@@ -303,6 +303,19 @@ int spec_resolve(struct spec_ask *a, int home, struct session_spec *ret, struct 
 	return 0;
 }
 
+#define WEAK "isolation is weak: there are no namespaces, Landlock and seccomp alone keep it in; it sees " \
+	"which processes and files the host has"
+
+/* Scopes of signals. Source: landlock(7), ABI 6. */
+enum { SIGNALS_ABI = 6 };
+
+const char *spec_weak_warning(int landlock_abi, bool is_owner)
+{
+	bool may_signal = is_owner && landlock_abi > 0 && landlock_abi < SIGNALS_ABI;
+
+	return may_signal ? WEAK ", and can signal your own (Linux 6.12 would stop that)" : WEAK;
+}
+
 void spec_instructions(const struct session_spec *s, struct text *t)
 {
 	char cpus[NUMBER_TEXT_MAX], memory[NUMBER_TEXT_MAX], disk[NUMBER_TEXT_MAX], time[NUMBER_TEXT_MAX];

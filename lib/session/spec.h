@@ -95,9 +95,9 @@ int spec_parse_require(const char *word, uint32_t *bits, struct fault *f);
 /* "10Gi", "loop:10Gi", "tmpfs:256m". Faults: USAGE. */
 int spec_parse_disk(const char *word, int *ret_kind, uint64_t *ret_bytes, struct fault *f);
 
-/* What everybody is told who has to do with a session of weak isolation. */
-#define SPEC_WEAK_WARNING "isolation is weak: there are no namespaces, Landlock and seccomp alone " \
-	"keep it in; it sees which processes and files the host has"
+/* What everybody is told who has to do with a session of weak isolation. landlock_abi of its
+ * report, 0: not known; is_owner: its payload has the caller's own id. */
+const char *spec_weak_warning(int landlock_abi, bool is_owner);
 
 /* The jail of such a session, but for its descriptors (-1). Points into s. */
 struct jail_spec;
