@@ -272,7 +272,7 @@ int setup_close_root(struct setup *s, struct fault *f)
 {
 	int trees[PLAN_RULES_MAX], r = 0;
 
-	if (landlock_abi() >= LANDLOCK_ABI_TRUNCATE)
+	if (s->plan->is_weak || landlock_abi() >= LANDLOCK_ABI_TRUNCATE)
 		return 0;
 	for (uint32_t i = 0; i < s->plan->n_rules; i++)
 		trees[i] = mounts_is_place(&s->plan->rules[i]) ?
