@@ -26,7 +26,7 @@ static bool is_in_session(void)
 {
 	struct stat st;
 
-	return !lstat("/run/sbx/python.py", &st) && S_ISREG(st.st_mode);
+	return !lstat("/run/sbx/shell.sh", &st) && S_ISREG(st.st_mode);
 }
 
 const char *cause_file_system(int64_t type)
