@@ -46,6 +46,7 @@ _sbx() {
 	create,--class) mapfile -t COMPREPLY < <(compgen -W 'task workspace' -- "$cur"); return ;;
 	create,--runtime) mapfile -t COMPREPLY < <(compgen -W "$(sbx __complete runtime 2>/dev/null)" -- "$cur"); return ;;
 	create,--size) mapfile -t COMPREPLY < <(compgen -W 'small medium large' -- "$cur"); return ;;
+	create,--isolation) mapfile -t COMPREPLY < <(compgen -W 'strong weak' -- "$cur"); return ;;
 	create,--env-file) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	create,--preload|create,--name|create,--lifetime|create,--idle-timeout|create,--dormant-after|create,--exec-timeout|create,--cpu|create,--memory|create,-m|create,--disk|create,--pids|create,--nofile|create,--require|create,--output-keep|create,--env|create,-e) return ;;
 	exec,--file|exec,-f) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
@@ -55,6 +56,7 @@ _sbx() {
 	run,--file|run,-f) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	run,--runtime) mapfile -t COMPREPLY < <(compgen -W "$(sbx __complete runtime 2>/dev/null)" -- "$cur"); return ;;
 	run,--size) mapfile -t COMPREPLY < <(compgen -W 'small medium large' -- "$cur"); return ;;
+	run,--isolation) mapfile -t COMPREPLY < <(compgen -W 'strong weak' -- "$cur"); return ;;
 	run,--env-file) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	run,--code|run,-c|run,--lang|run,--workdir|run,-w|run,--timeout|run,--cpu-time|run,--secret-env|run,--status-fd|run,--cpu|run,--memory|run,-m|run,--disk|run,--pids|run,--nofile|run,--require|run,--output-keep|run,--env|run,-e) return ;;
 	shell,--env-file) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
