@@ -88,3 +88,11 @@ struct session_status {
 	uint32_t n_contexts;
 	char jail[1024];          /* JSON object: layers in force, fallbacks */
 };
+
+/* Declared here, with what makes it needed: ISOLATION_WEAK. */
+struct store_session;
+struct fault;
+
+/* Lets an id of the block pass through to fs/ (by its group), where no namespace brings it there;
+ * an ordinary user's may. Faults: DENIED others may not pass above the home directory; SYSTEM. */
+int store_session_let_in(struct store_session *s, uint32_t id, struct fault *f);

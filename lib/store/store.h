@@ -145,9 +145,5 @@ int store_disk_prepare(struct store *st, int disk, struct fault *f);
 /* Opens fs/ of a session, made at creation: up, wk, root, low. Faults: NOT_FOUND, SYSTEM. */
 int store_session_fs(struct store_session *s, int *ret_fd, struct fault *f);
 
-/* Lets an id of the block pass through to fs/ (by its group), where no namespace brings it there;
- * an ordinary user's may. Faults: DENIED others may not pass above the home directory; SYSTEM. */
-int store_session_let_in(struct store_session *s, uint32_t id, struct fault *f);
-
 /* The kernel's id of this boot, 36 characters. Source: random(4). */
 const char *store_boot_id(char ret[40]);
