@@ -14,9 +14,9 @@ _sbx() {
 		return
 	fi
 	case $cmd in
-	create) valued=' --file -f --preload --name --on-threshold --class --lifetime --idle-timeout --dormant-after --exec-timeout --runtime --size --cpu --memory -m --disk --pids --nofile --require --output-keep --env -e --env-file ' ;;
+	create) valued=' --file -f --preload --name --on-threshold --class --lifetime --idle-timeout --dormant-after --exec-timeout --runtime --size --cpu --memory -m --disk --pids --nofile --require --isolation --output-keep --env -e --env-file ' ;;
 	exec) valued=' --code -c --file -f --lang --workdir -w --timeout --cpu-time --secret-env --status-fd --context --env -e --env-file --output-keep --request-id --detach-keys --request ' ;;
-	run) valued=' --code -c --file -f --lang --workdir -w --timeout --cpu-time --secret-env --status-fd --runtime --size --cpu --memory -m --disk --pids --nofile --require --output-keep --env -e --env-file ' ;;
+	run) valued=' --code -c --file -f --lang --workdir -w --timeout --cpu-time --secret-env --status-fd --runtime --size --cpu --memory -m --disk --pids --nofile --require --isolation --output-keep --env -e --env-file ' ;;
 	shell) valued=' --workdir -w --env -e --env-file --timeout --detach-keys --secret-env ' ;;
 	stop) valued=' ' ;;
 	start) valued=' ' ;;
@@ -72,9 +72,9 @@ _sbx() {
 	esac
 	if [[ $cur == -* && ! $ended ]]; then
 		case $cmd in
-		create) mapfile -t COMPREPLY < <(compgen -W '--file --preload --name --on-threshold --class --lifetime --idle-timeout --dormant-after --exec-timeout --runtime --size --cpu --memory --disk --pids --nofile --require --output-keep --env --env-file --json --quiet --dry-run --help' -- "$cur") ;;
+		create) mapfile -t COMPREPLY < <(compgen -W '--file --preload --name --on-threshold --class --lifetime --idle-timeout --dormant-after --exec-timeout --runtime --size --cpu --memory --disk --pids --nofile --require --isolation --output-keep --env --env-file --json --quiet --dry-run --help' -- "$cur") ;;
 		exec) mapfile -t COMPREPLY < <(compgen -W '--code --file --lang --workdir --timeout --cpu-time --interactive --tty --secret-env --json --stream --status-fd --no-result --context --fresh --env --env-file --output-keep --request-id --detach-keys --request --help' -- "$cur") ;;
-		run) mapfile -t COMPREPLY < <(compgen -W '--code --file --lang --workdir --timeout --cpu-time --interactive --tty --secret-env --json --stream --status-fd --no-result --runtime --size --cpu --memory --disk --pids --nofile --require --output-keep --env --env-file --help' -- "$cur") ;;
+		run) mapfile -t COMPREPLY < <(compgen -W '--code --file --lang --workdir --timeout --cpu-time --interactive --tty --secret-env --json --stream --status-fd --no-result --runtime --size --cpu --memory --disk --pids --nofile --require --isolation --output-keep --env --env-file --help' -- "$cur") ;;
 		shell) mapfile -t COMPREPLY < <(compgen -W '--workdir --env --env-file --timeout --detach-keys --secret-env --help' -- "$cur") ;;
 		stop) mapfile -t COMPREPLY < <(compgen -W '--help' -- "$cur") ;;
 		start) mapfile -t COMPREPLY < <(compgen -W '--help' -- "$cur") ;;
