@@ -373,6 +373,7 @@ def run_has_no_journal(k):
     numbers = [e["seq"] for e in events]
     check(numbers and numbers == sorted(set(numbers)), "numbers:", numbers)
     eq([e["status"] for e in events if e["type"] == "execution_update"][-1], "success")
+    check(until(lambda: not k.stored("sessions")), "stored:", k.stored())
     client = k.start("run", "--", "sleep", "60")
     check(until(lambda: k.stored("sessions")), "it does not begin")
     name = k.stored("sessions")[0].rpartition("/")[2].lstrip(".")
