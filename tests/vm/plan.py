@@ -57,7 +57,7 @@ def cycles(mode, where):
 
 
 NOTHING = ("none", "rlimit", "rlimit")
-GROUPS = ("memory", "fork bomb", "orphans")
+GROUPS = ("memory", "fork bomb")
 # Forks, memory, what cannot be enforced, daemons, zombies, processors, cores, priorities.
 HELD = ("62", "63", "64", "72", "74", "76", "78", "80")
 BRIEF = ("each limit", "all that runs", "doctor says")
