@@ -25,38 +25,19 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 
-SCALE = float(os.environ.get('SBX_TEST_SCALE', '1'))
-REQUIRE = bool(os.environ.get('SBX_TEST_REQUIRE'))
-USER = 4242  # an id without an account
-IS_ROOT = os.geteuid() == 0
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from frame import IS_ROOT, SCALE, USER, Lacks, Skip, report, run_one, say  # noqa: E402
+from frame import Wrong as Refused  # noqa: E402
+
 INSIDE = '/workspace/inside'
 
 Result = collections.namedtuple('Result', 'code out err seconds')
 
 
-class Skip(Exception):
-    """Not tried, and it could have been."""
-
-
-class Lacks(Skip):
-    """Not tried: this machine, or this user, cannot have it."""
-
-
-class Refused(Exception):
-    """What should hold does not."""
-
-
 def check(holds, text):
     if not holds:
         raise Refused(text)
-
-
-def say(text):
-    for line in str(text).rstrip('\n').split('\n'):
-        print('# ' + line)
-    sys.stdout.flush()
 
 
 def parse(out):
@@ -307,26 +288,6 @@ def digest(path):
         return hashlib.sha256(f.read()).hexdigest()
 
 
-def run_one(rig, function):
-    """('ok'|'not ok'|'skip', reason)"""
-    try:
-        function(rig)
-        return 'ok', ''
-    except Lacks as e:
-        return 'skip', str(e)
-    except Skip as e:
-        return ('not ok' if REQUIRE else 'skip'), str(e)
-    except Refused as e:
-        return 'not ok', str(e)
-    except Exception:
-        return 'not ok', traceback.format_exc()
-    finally:
-        try:
-            rig.forget()
-        except Exception:
-            say(traceback.format_exc())
-
-
 def main():
     # A group that uses a function of another one has its tests too, but does not run them.
     _tests[:] = [t for t in _tests if t[4].__module__ == '__main__']
@@ -344,13 +305,8 @@ def main():
     try:
         for n, (number, keys, title, _, function) in enumerate(tests, 1):
             state, reason = run_one(rig, function)
-            name = '- %s %s %s [%s]' % (letter, number, title, ' '.join(keys))
-            if state == 'not ok':
-                failed += 1
-                say(reason)
-            print('%s %d %s%s' % ('not ok' if state == 'not ok' else 'ok', n, name,
-                                  ' # SKIP ' + reason if state == 'skip' else ''))
-            sys.stdout.flush()
+            failed += state == 'not ok'
+            report(n, state, '%s %s %s [%s]' % (letter, number, title, ' '.join(keys)), reason)
             for key in keys:
                 proven.setdefault(key, []).append([str(number), state])
     finally:

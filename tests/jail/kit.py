@@ -20,29 +20,16 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 
-SCALE = float(os.environ.get("SBX_TEST_SCALE", "1"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from frame import (IS_ROOT, SCALE, USER, Lacks, Skip, Wrong, report,  # noqa: E402
+                   run_one, say)
+
 ROUNDS = float(os.environ.get("SBX_TEST_ROUNDS", "1"))
-REQUIRE = bool(os.environ.get("SBX_TEST_REQUIRE"))
-USER = 4242  # an id without an account
-IS_ROOT = os.geteuid() == 0
 MIB = 1024 * 1024
 # Not the one that runs this: it may be where an ordinary user cannot go.
 PYTHON = next(filter(os.path.exists, ("/usr/bin/python3", "/bin/python3")), "python3")
 PASSED_ON = ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "SBX_TEST_SCALE")
-
-
-class Skip(Exception):
-    """Not tried, and it could have been."""
-
-
-class Lacks(Skip):
-    """Not tried: this machine, or this user, cannot have it."""
-
-
-class Wrong(Exception):
-    """What should hold does not."""
 
 
 def check(holds, text, *seen):
@@ -72,11 +59,6 @@ def until(condition, seconds=5, pause=0.02):
 def rounds(times):
     """How often a test repeats itself that is nothing but repetition."""
     return max(2, round(times * ROUNDS))
-
-
-def say(text):
-    for line in str(text).rstrip("\n").split("\n"):
-        print("# " + line, flush=True)
 
 
 class Done:
@@ -383,33 +365,6 @@ def test(title, modes=("root", "user")):
         _tests.append((title, modes, function))
         return function
     return add
-
-
-def run_one(kit, function):
-    """("ok" | "not ok" | "skip", reason)"""
-    try:
-        function(kit)
-        return "ok", ""
-    except Lacks as e:
-        return "skip", str(e)
-    except Skip as e:
-        return ("not ok" if REQUIRE else "skip"), str(e)
-    except Wrong as e:
-        return "not ok", str(e)
-    except Exception:
-        return "not ok", traceback.format_exc()
-    finally:
-        try:
-            kit.forget()
-        except Exception:
-            say(traceback.format_exc())
-
-
-def report(number, state, title, reason):
-    if state == "not ok":
-        say(reason)
-    print(f"{'not ok' if state == 'not ok' else 'ok'} {number} - {title}"
-          f"{' # SKIP ' + reason if state == 'skip' else ''}", flush=True)
 
 
 def main():
