@@ -54,6 +54,24 @@ static inline void run_as_user(struct temp_dir *t, int (*fn)(struct temp_dir *t)
 	assert_int_equal(status, 0);
 }
 
+/* Runs fn in a child with a mount namespace or more of its own to make; fn may say CHILD_SKIP. */
+static inline void run_apart(struct temp_dir *t, int (*fn)(struct temp_dir *t))
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		int r = fn(t);
+		_exit(r == CHILD_SKIP ? CHILD_SKIP : r != 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == CHILD_SKIP) {
+		print_message("skip: no right to mount\n");
+		skip();
+	}
+	assert_int_equal(status, 0);
+}
+
 /* For fn of run_as_user: cmocka's assertions do not work in a child. */
 #define CHECK(e)                                                     \
 	do {                                                         \

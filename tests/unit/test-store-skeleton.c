@@ -213,19 +213,7 @@ static int change_the_host(struct temp_dir *t)
 
 static void changed_host_gives_another_one(void **state)
 {
-	int status;
-	pid_t pid = fork();
-
-	if (!pid) {
-		int r = change_the_host(*state);
-		_exit(r == CHILD_SKIP ? CHILD_SKIP : r != 0);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == CHILD_SKIP) {
-		print_message("skip: no right to mount\n");
-		skip();
-	}
-	assert_int_equal(status, 0);
+	run_apart(*state, change_the_host);
 }
 
 static int make_as_user(struct temp_dir *t)
