@@ -67,9 +67,8 @@ static int search_dir(int dir, struct search *s, struct fault *f)
 	return failed ? fault_set(f, FAULT_SYSTEM, failed, "read events") : 0;
 }
 
-int segment_find(int dir, uint64_t seq, uint64_t *ret_first, struct fault *f)
+static int find(int dir, struct search s, uint64_t *ret_first, struct fault *f)
 {
-	struct search s = { .seq = seq };
 	int r = search_dir(dir, &s, f);
 
 	if (r < 0)
@@ -80,15 +79,12 @@ int segment_find(int dir, uint64_t seq, uint64_t *ret_first, struct fault *f)
 	return 0;
 }
 
+int segment_find(int dir, uint64_t seq, uint64_t *ret_first, struct fault *f)
+{
+	return find(dir, (struct search){ .seq = seq }, ret_first, f);
+}
+
 int segment_find_next(int dir, uint64_t after, uint64_t *ret_first, struct fault *f)
 {
-	struct search s = { .after = after };
-	int r = search_dir(dir, &s, f);
-
-	if (r < 0)
-		return r;
-	if (!s.above)
-		return SEGMENT_NONE;
-	*ret_first = s.above;
-	return 0;
+	return find(dir, (struct search){ .after = after }, ret_first, f);
 }
