@@ -29,6 +29,12 @@ bench: all
 	sh tests/setup.sh bench
 	sh tests/bench/bench.sh $(BUILD)
 
+# Reads the program with clang-tidy, cppcheck and gcc -fanalyzer.
+analyse:
+	sh tests/setup.sh check
+	[ -f build-analyse/build.ninja ] || meson setup build-analyse >/dev/null
+	python3 -B tests/analyse.py . build-analyse
+
 # Looks for inputs that break a reader of bytes, for FUZZ_SECONDS each.
 fuzz:
 	sh tests/setup.sh check
@@ -43,6 +49,6 @@ regen: all
 	ninja -C $(BUILD) regen
 
 clean:
-	rm -rf $(BUILD) build-asan build-fuzz
+	rm -rf $(BUILD) build-asan build-fuzz build-analyse
 
-.PHONY: all demo check check-vm bench fuzz install regen clean
+.PHONY: all demo check check-vm bench analyse fuzz install regen clean

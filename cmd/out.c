@@ -17,7 +17,7 @@ static int choose(struct out *o, const struct column *columns, const char *word,
 	const char *keys[COLUMNS_MAX];
 	size_t n = 0;
 
-	for (; columns[n].key && n < COLUMNS_MAX; n++) {
+	for (; n < COLUMNS_MAX && columns[n].key; n++) {
 		keys[n] = columns[n].key;
 		if (strcmp(keys[n], word) != 0)
 			continue;

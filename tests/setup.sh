@@ -6,7 +6,7 @@ job=${1:?usage: setup.sh build|demo|check|vm|bench}
 
 build='gcc libc6-dev meson ninja-build pkg-config libyaml-dev libarchive-dev libcmocka-dev musl-tools scdoc'
 demo='python3 nodejs bash'
-check="$demo jq python3-pip python3-setuptools python3-wheel python3-matplotlib util-linux clang libclang-rt-14-dev mandoc zsh fish shellcheck bubblewrap strace procps busybox-static e2fsprogs"
+check="$demo jq python3-pip python3-setuptools python3-wheel python3-matplotlib util-linux clang libclang-rt-14-dev clang-tidy cppcheck mandoc zsh fish shellcheck bubblewrap strace procps busybox-static e2fsprogs"
 check="$check tmux vim-tiny less"
 vm="$demo qemu-system-x86 e2fsprogs strace uidmap"
 bench="$demo bubblewrap crun jq python3-ipykernel"
@@ -24,7 +24,7 @@ esac
 has() {
 	case $1 in
 	nodejs) command -v node >/dev/null && return 0 ;;
-	gcc | meson | clang | mandoc | zsh | fish | shellcheck | jq | crun | strace | scdoc | tmux | less)
+	gcc | meson | clang | clang-tidy | cppcheck | mandoc | zsh | fish | shellcheck | jq | crun | strace | scdoc | tmux | less)
 		command -v "$1" >/dev/null && return 0 ;;
 	esac
 	dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed

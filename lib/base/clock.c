@@ -76,7 +76,7 @@ int64_t clock_parse(const char *s)
 		    &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &us) != 7)
 		return -1;
 	int64_t wall_us = days(tm.tm_year, tm.tm_mon, tm.tm_mday) * 86400000000 +
-		((int64_t)tm.tm_hour * 3600 + tm.tm_min * 60 + tm.tm_sec) * 1000000 + us;
+		((int64_t)tm.tm_hour * 3600 + (int64_t)tm.tm_min * 60 + tm.tm_sec) * 1000000 + us;
 	/* Blanks, signs, a 13th month: that is no time that was written here. */
 	return wall_us >= 0 && !strcmp(clock_format(wall_us, again), s) ? wall_us : -1;
 }

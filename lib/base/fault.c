@@ -36,6 +36,8 @@ int fault_set_at(struct fault *f, enum fault_kind kind, int sysno, const char *f
 	if (sysno && n >= 0 && (size_t)n < sizeof text)
 		snprintf(text + n, sizeof text - (size_t)n, ": %s", strerror(sysno));
 	make_one_line(text);
+	if (kind <= FAULT_NONE || kind >= FAULT_MAX)
+		kind = FAULT_BUG;
 	*f = (struct fault){ .kind = kind, .sysno = sysno, .file = file, .line = line };
 	memcpy(f->text, text, sizeof text);
 	return -(int)kind;

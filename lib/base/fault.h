@@ -31,9 +31,18 @@ struct fault {
 
 /* Fills f and returns -kind. With sysno, the text of the errno is appended. Control characters
  * become '?': arguments may come from anywhere. */
-#define fault_set(f, kind, sysno, ...) fault_set_at(f, kind, sysno, __FILE__, __LINE__, __VA_ARGS__)
+#define fault_set(f, kind, sysno, ...) \
+	fault_negative(fault_set_at(f, kind, sysno, __FILE__, __LINE__, __VA_ARGS__))
 int fault_set_at(struct fault *f, enum fault_kind kind, int sysno, const char *file, int line,
 	const char *format, ...) __attribute__((format(printf, 6, 7), nonnull(1), cold));
+
+/* r, which compilers and analysers may take for negative: what returns a failure always is. */
+static inline int fault_negative(int r)
+{
+	if (r >= 0)
+		__builtin_unreachable();
+	return r;
+}
 
 /*
  * fault_wrap - puts "context: " in front of the text of f

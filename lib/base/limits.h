@@ -38,8 +38,8 @@
 #define LIMIT_DRIVER_FRAME_BYTES (4 * MIB)
 
 /* Times. Sources: contract sections 4.1, 4.2, 4.19. */
-#define DEFAULT_EXEC_TIMEOUT_MS (60 * 1000)
-#define DEFAULT_DORMANT_MS      (60 * 1000)
+#define DEFAULT_EXEC_TIMEOUT_MS (60ull * 1000)
+#define DEFAULT_DORMANT_MS      (60ull * 1000)
 #define DEFAULT_IDLE_TASK_MS    (30ull * 60 * 1000)
 #define DEFAULT_IDLE_WORKSPACE_MS (24ull * 3600 * 1000)
 #define DEFAULT_LIFETIME_MS     (7ull * 24 * 3600 * 1000)

@@ -35,7 +35,7 @@ static void add_block(uint32_t state[8], const unsigned char *p)
 
 	memcpy(v, state, sizeof v);
 #pragma GCC unroll 16
-	for (unsigned t = 0; t < SHA256_BLOCK; t++) {
+	for (size_t t = 0; t < SHA256_BLOCK; t++) {
 		uint32_t *now = &w[t % 16], w2 = w[(t + 14) % 16], w15 = w[(t + 1) % 16];
 		if (t < 16)
 			*now = word_at(p + 4 * t);

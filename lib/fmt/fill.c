@@ -175,7 +175,7 @@ static int fail_unknown(const struct fmt_doc *doc, const struct fmt_value *v,
 	const char *names[FIELDS_MAX];
 	size_t n = 0;
 
-	for (; fields[n].key && n < FIELDS_MAX; n++)
+	for (; n < FIELDS_MAX && fields[n].key; n++)
 		names[n] = fields[n].key;
 	const char *near = near_find(v->key, names, n);
 	return doc_fail(doc, v->key_line, v->key_column, f, "'%.40s' is no key here%s%s%s", v->key,

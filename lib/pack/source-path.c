@@ -259,7 +259,7 @@ static int open_top(struct path_source *p, const char *path)
 		p->top = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 		return p->top < 0 ? -errno : 0;
 	}
-	auto_free char *parent = slash ? mem_bytes(path, (size_t)(slash - path) + 1) : mem_string(".");
+	auto_free char *parent = slash ? mem_bytes(path, (size_t)(slash - path) + 1) : mem_bytes(".", 1);
 	p->top_name = mem_string(slash ? slash + 1 : path);
 	p->top = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return p->top < 0 ? -errno : 0;

@@ -175,11 +175,12 @@ uint64_t watch_tree_deleted(pid_t pid)
 		char path[32];
 		snprintf(path, sizeof path, "/proc/%d/fd", (int)t->pids[i]);
 		DIR *fds = opendir(path);
-		for (struct dirent *e; fds && n < FDS_MAX && (e = readdir(fds)); n++)
+		if (!fds)
+			continue;
+		for (struct dirent *e; n < FDS_MAX && (e = readdir(fds)); n++)
 			if (isdigit((unsigned char)e->d_name[0]))
 				blocks += deleted_blocks(dirfd(fds), e->d_name, &seen);
-		if (fds)
-			closedir(fds);
+		closedir(fds);
 	}
 	free(seen.slots);
 	return blocks * 512;

@@ -177,7 +177,7 @@ static const char *source_at(size_t i, char buf[64])
 		return sources[i];
 	i -= array_size(sources);
 	for (size_t k = 0; k < array_size(numbered); k++) {
-		size_t n = (size_t)(numbered[k].to - numbered[k].from + 1);
+		size_t n = (size_t)numbered[k].to + 1 - (size_t)numbered[k].from;
 		if (i < n) {
 			/* Both formats hold one %d. */
 #pragma GCC diagnostic push

@@ -313,7 +313,7 @@ static void open_child(const struct cgroup *cg, struct cgroup_child *c)
 	char name[16];
 
 	snprintf(name, sizeof name, "e%u", c->number);
-	auto_fd int dir = openat(d->fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	auto_fd int dir = d ? openat(d->fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) : -1;
 	if (dir < 0)
 		return;
 	if (cg->version[CGROUP_MEMORY] == CGROUP_V1) {

@@ -33,7 +33,7 @@ static int send_packet(int sock, const struct msg_head *head, const void *body, 
 		memset(&control, 0, sizeof control);
 		h.msg_control = control.bytes;
 		h.msg_controllen = CMSG_SPACE(sizeof(int) * n_fds);
-		struct cmsghdr *c = CMSG_FIRSTHDR(&h);
+		struct cmsghdr *c = &control.align; /* the first */
 		c->cmsg_level = SOL_SOCKET;
 		c->cmsg_type = SCM_RIGHTS;
 		c->cmsg_len = CMSG_LEN(sizeof(int) * n_fds);
