@@ -55,8 +55,7 @@ int session_request_files(int conn, enum files_kind kind, char **argv, struct fa
 {
 	auto_text struct text t = { 0 };
 
-	frame_put_u32(&t, kind);
-	frame_put_strings(&t, argv);
+	wire_put_files(&t, kind, argv);
 	return post(conn, WIRE_FILES, &t, f);
 }
 

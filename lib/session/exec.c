@@ -153,30 +153,18 @@ void exec_accept(struct super *s, struct conn *c, struct msg *m)
 
 void exec_accept_files(struct super *s, struct conn *c, struct msg *m)
 {
-	struct frame r = { m->body, m->n };
-	struct wire_exec w = { 0 };
+	enum files_kind kind;
+	struct wire_exec w;
 	struct fault f;
 
-	uint32_t kind = frame_get_u32(&r);
-	w.r.argv = frame_get_strings(&r, 64);
-	if (!frame_is_done(&r) || kind > FILES_PROBE || !w.r.argv[0]) {
-		free(w.r.argv);
-		fault_set(&f, FAULT_FORMAT, 0, "the request is damaged");
+	if (wire_get_files(m, &w, &kind, &f) < 0) {
 		conn_fault(c, &f);
 		return;
 	}
-	w.m = *m;
-	*m = (struct msg){ 0 };
-	w.r.language = w.r.context = w.r.workdir = w.r.request_id = w.r.term = "";
-	w.r.env = mem_new(char *);
 	struct exec *e = exec_new(s, c);
 	e->w = w;
 	e->is_files = true;
 	e->files = kind;
-	if (kind == FILES_PROBE)
-		e->w.r.flags |= EXEC_LAST;
-	if (kind == FILES_PUT)
-		e->w.r.flags |= EXEC_STDIN;
 	/* Somebody may fill what is being emptied, and as fast. */
 	if (kind == FILES_EMPTY)
 		e->timeout_ms = s->session->spec.exec_timeout_ms ? s->session->spec.exec_timeout_ms :

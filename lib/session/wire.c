@@ -87,3 +87,31 @@ void wire_exec_done(struct wire_exec *w)
 	msg_done(&w->m);
 	*w = (struct wire_exec){ 0 };
 }
+
+void wire_put_files(struct text *t, enum files_kind kind, char *const *argv)
+{
+	frame_put_u32(t, kind);
+	frame_put_strings(t, argv);
+}
+
+int wire_get_files(struct msg *m, struct wire_exec *ret, enum files_kind *ret_kind, struct fault *f)
+{
+	/* Words of one of files.h's builtins. */
+	enum { WORDS_MAX = 64 };
+	struct wire_exec w = { .m = *m };
+	struct frame r = { w.m.body, w.m.n };
+
+	*m = (struct msg){ 0 };
+	uint32_t kind = frame_get_u32(&r);
+	w.r.argv = frame_get_strings(&r, WORDS_MAX);
+	if (!frame_is_done(&r) || kind > FILES_PROBE || !w.r.argv[0]) {
+		wire_exec_done(&w);
+		return fault_set(f, FAULT_FORMAT, 0, "the request is damaged");
+	}
+	w.r.language = w.r.context = w.r.workdir = w.r.request_id = w.r.term = "";
+	w.r.env = mem_new(char *);
+	w.r.flags = kind == FILES_PROBE ? EXEC_LAST : kind == FILES_PUT ? EXEC_STDIN : 0;
+	*ret = w;
+	*ret_kind = (enum files_kind)kind;
+	return 0;
+}

@@ -41,3 +41,9 @@ void wire_put_exec(struct text *t, const struct exec_request *r);
 /* Moves m in. Faults: FORMAT a field is missing or makes no sense. */
 int wire_get_exec(struct msg *m, struct wire_exec *ret, struct fault *f);
 void wire_exec_done(struct wire_exec *w);
+
+/* A request to carry files, with the flags that its kind means. */
+void wire_put_files(struct text *t, enum files_kind kind, char *const *argv);
+
+/* Moves m in. Faults: FORMAT it is damaged, or of a kind that there is not. */
+int wire_get_files(struct msg *m, struct wire_exec *ret, enum files_kind *ret_kind, struct fault *f);

@@ -14,7 +14,28 @@ static void check(const struct exec_request *r)
 		fuzz_check(strchr(*e, '='));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+static void check_files(const uint8_t *p, size_t n)
+{
+	auto_text struct text t = { 0 };
+	enum files_kind kind;
+	struct wire_exec w;
+	struct fault f;
+	struct msg m;
+
+	fuzz_msg(&m, WIRE_FILES, p, n);
+	int r = wire_get_files(&m, &w, &kind, &f);
+	msg_done(&m);
+	if (r < 0) {
+		fuzz_check_fault(r, &f);
+		return;
+	}
+	fuzz_check(kind <= FILES_PROBE && w.r.argv[0]);
+	wire_put_files(&t, kind, w.r.argv);
+	fuzz_check(t.n == n && !memcmp(t.data, p, n));
+	wire_exec_done(&w);
+}
+
+static void check_exec(const uint8_t *p, size_t n)
 {
 	auto_text struct text once = { 0 }, twice = { 0 };
 	struct wire_exec w, again;
@@ -26,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 	msg_done(&m);
 	if (r < 0) {
 		fuzz_check_fault(r, &f);
-		return 0;
+		return;
 	}
 	check(&w.r);
 	wire_put_exec(&once, &w.r);
@@ -36,5 +57,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 	fuzz_check_same(&once, &twice);
 	wire_exec_done(&w);
 	wire_exec_done(&again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+	check_exec(p, n);
+	check_files(p, n);
 	return 0;
 }
