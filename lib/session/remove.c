@@ -125,7 +125,7 @@ static int end_supervisor(struct store_session *s, enum wire_stop how, struct fa
 
 static int end_processes(struct store_session *s, enum wire_stop how, struct fault *f)
 {
-	int64_t end = clock_now_ms() + 2ll * STOP_MS;
+	int64_t end = clock_now_ms() + 2LL * STOP_MS;
 	int r;
 
 	/* Another command may wake the session in the moment between. */

@@ -97,7 +97,7 @@ int cgroup_remove_tree(const struct cgroup_host *h, const char *path, int64_t ti
 	/* EBUSY: a process that was killed has not been reaped yet, or a dying one still counts. */
 	while ((r = remove_once(h, AT_FDCWD, path, base_name(path), 0)) == -EBUSY &&
 		clock_now_ms() < end)
-		nanosleep(&(struct timespec){ .tv_nsec = PAUSE_US * 1000l }, NULL);
+		nanosleep(&(struct timespec){ .tv_nsec = PAUSE_US * 1000L }, NULL);
 	return r;
 }
 
