@@ -213,9 +213,7 @@ static int copy_out(struct cmd_env *env, const struct side *src, const char *dst
 
 	int r = open_sink(src, dst, &k, f);
 	if (!r)
-		r = session_connect(&env->session, &conn, f);
-	if (!r)
-		r = session_request_files(conn, FILES_GET, argv, f);
+		r = session_files(&env->session, FILES_GET, argv, &conn, f);
 	sigprocmask(SIG_BLOCK, NULL, &stop.before);
 	/* A pipe may keep us waiting for its reader; and nothing half is left in it. */
 	if (!r && strcmp(dst, "-"))
@@ -270,7 +268,7 @@ static int on_reply(struct sending *s, const struct session_reply *r, struct str
 	struct stream_item it;
 	int e = 0;
 
-	if (r->kind == SESSION_REPLY_ACCEPTED || r->kind == SESSION_REPLY_STDIN)
+	if (r->kind == SESSION_REPLY_STDIN)
 		s->may_send = true;
 	if (r->kind != SESSION_REPLY_OUTPUT || r->stream != 1)
 		return 0;
@@ -313,13 +311,11 @@ static int copy_in(struct cmd_env *env, const char *src, const struct side *dst,
 	auto_free char *name = strcmp(src, "-") ? base_name(src) : mem_string("");
 	char *argv[] = { (char *)dst->path, name, NULL };
 	struct pack_stats stats = { 0 };
-	struct sending s = { .conn = -1 };
+	struct sending s = { .conn = -1, .may_send = true };
 
 	int r = open_source(src, follow, &s.source, f);
 	if (!r)
-		r = session_connect(&env->session, &s.conn, f);
-	if (!r)
-		r = session_request_files(s.conn, FILES_PUT, argv, f);
+		r = session_files(&env->session, FILES_PUT, argv, &s.conn, f);
 	if (!r)
 		r = send_all(&s, &stats, f);
 	/* What is wrong here comes before what is wrong there because of it. */

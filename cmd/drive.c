@@ -14,9 +14,6 @@
 #include "drive.h"
 #include "terminal.h"
 
-/* A supervisor that dies is replaced; one that dies so often has another problem. */
-enum { TRIES = 5 };
-
 /* [ms] An orderly end takes REAP_LIMIT_MS and a scan of the files; one that takes longer than this
  * is not waited for. */
 enum { LEAVE_MS = 15 * 1000 };
@@ -238,16 +235,26 @@ static int on_reply(struct client *c, struct session_reply *r, struct fault *f)
 	}
 }
 
+/* A supervisor that is just ending takes connections and answers none. */
+static int ask(struct client *c, struct fault *f)
+{
+	int e = session_exec(c->session, c->request, &c->conn, f);
+
+	while (e < 0 && session_is_gone(f) && c->tries++ < SESSION_TRIES)
+		e = session_exec(c->session, c->request, &c->conn, f);
+	return e;
+}
+
 /* The supervisor died before it accepted: nothing has run yet, so the next one is asked. */
 static int ask_again(struct client *c, struct fault *f)
 {
 	if (c->asked_to_end)
 		leave(c, c->asked_to_end);
-	if (!c->session || c->accepted || c->tries++ == TRIES || !session_is_gone(f))
+	if (!c->session || c->accepted || c->tries++ >= SESSION_TRIES || !session_is_gone(f))
 		return -(int)f->kind;
 	close(c->conn);
 	c->conn = -1;
-	return session_exec(c->session, c->request, &c->conn, f);
+	return ask(c, f);
 }
 
 static int take_reply(struct client *c, struct session_reply *r, struct fault *f)
@@ -303,7 +310,7 @@ int drive_run(const struct drive *d, struct store_session *s, int conn, struct e
 		terminal_size(&q->rows, &q->columns);
 		q->term = getenv("TERM");
 	}
-	int e = s ? session_exec(s, q, &c.conn, f) : session_request_exec(conn, q, f);
+	int e = s ? ask(&c, f) : session_request_exec(conn, q, f);
 	if (!e) {
 		make_timer(&c);
 		terminal_make_raw(&c.terminal);

@@ -105,6 +105,7 @@ void super_jail_gone(struct super *s)
 {
 	s->ending = true;
 	s->ready = false;
+	s->jail_gone = true;
 	overdue_arrived(s);
 	loop_remove(&s->loop, &s->jail_source);
 	for (struct exec *e = s->execs, *next; e; e = next) {
@@ -126,9 +127,11 @@ void super_jail_gone(struct super *s)
 	for (struct conn *c = s->conns; c; c = c->next) {
 		if (!c->waits_ready && (c->has_asked || !s->fault.kind))
 			continue;
-		if (!s->fault.kind)
-			fault_set(&s->fault, FAULT_SYSTEM, 0, "the session's jail has ended");
-		conn_fault(c, &s->fault);
+		/* What was asked of it has not begun: the next supervisor can do it. */
+		if (s->fault.kind)
+			conn_fault(c, &s->fault);
+		else
+			conn_free(c);
 	}
 }
 
@@ -329,6 +332,9 @@ static void note_lost(struct super *s)
 
 	for (uint32_t i = 0; i < st->n_contexts; i++) {
 		struct context_state *c = &st->contexts[i];
+		if (c->alive)
+			snprintf(c->lost, sizeof c->lost, "the session's processes were gone");
+		snprintf(s->contexts[i].lost_why, sizeof s->contexts[i].lost_why, "%s", c->lost);
 		if (!c->alive)
 			continue;
 		c->alive = false;
@@ -336,7 +342,7 @@ static void note_lost(struct super *s)
 		json_put_string(t, "context", c->name);
 		json_put_string(t, "language", c->language);
 		json_put_int(t, "epoch", c->epoch);
-		json_put_string(t, "reason", "the session's processes were gone");
+		json_put_string(t, "reason", c->lost);
 		super_journal(s, NULL);
 	}
 }
@@ -442,7 +448,9 @@ int super_begin(struct super *s, struct fault *f)
 	/* Another kind of disk has a size of its own. */
 	watch_disk_init(&s->disk,
 		s->session->spec.disk == DISK_PLAIN ? s->session->spec.limits[LIMIT_DISK] : 0);
-	/* After a crash: the groups of the last supervisor may still have processes. */
+	/* After a crash: ends are missing, and the groups may still have processes. */
+	if (s->session->status.pid)
+		mend_executions(s);
 	if (s->session->status.cgroup[0])
 		cgroup_remove_paths(s->session->status.cgroup, &other);
 	r = start_jail(s, f);

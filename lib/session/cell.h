@@ -76,7 +76,7 @@ void context_drain(struct context *c);
 /* Its variables are lost when init has reaped it: context_reaped. */
 void context_kill(struct context *c);
 void context_reaped(struct super *s, uint32_t number, const struct jail_usage *usage);
-void context_close_all(struct super *s);
+void context_close_all(struct super *s, const char *why);
 
 /* Takes a request to end one out of a message, and answers it. */
 void context_remove(struct super *s, struct conn *conn, struct msg *m);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/frame.h"
 #include "base/limits.h"
 #include "session/session.h"
@@ -135,6 +136,40 @@ int session_exec(struct store_session *s, const struct exec_request *q, int *con
 	}
 	if (r >= 0)
 		*conn = take_fd(&kept);
+	return r;
+}
+
+static int open_files(struct store_session *s, enum files_kind kind, char **argv, int *ret_conn,
+	struct fault *f)
+{
+	struct session_reply reply = { 0 };
+	auto_fd int conn = -1;
+	int r = session_connect(s, &conn, f);
+
+	if (!r)
+		r = session_request_files(conn, kind, argv, f);
+	if (!r)
+		r = session_reply(conn, &reply, f);
+	bool accepted = r > 0 && reply.kind == SESSION_REPLY_ACCEPTED;
+	session_reply_done(&reply);
+	if (r < 0)
+		return r;
+	if (!accepted)
+		return fault_set(f, FAULT_BUG, 0, "the supervisor sent an unexpected reply");
+	*ret_conn = take_fd(&conn);
+	return 0;
+}
+
+int session_files(struct store_session *s, enum files_kind kind, char **argv, int *ret_conn,
+	struct fault *f)
+{
+	int r = -1;
+
+	for (int tries = 0; tries <= SESSION_TRIES; tries++) {
+		r = open_files(s, kind, argv, ret_conn, f);
+		if (r >= 0 || !session_is_gone(f))
+			break;
+	}
 	return r;
 }
 

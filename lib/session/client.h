@@ -72,11 +72,19 @@ int session_exec(struct store_session *s, const struct exec_request *r, int *con
 /* The fault says that the other side has hung up without a word. */
 bool session_is_gone(const struct fault *f);
 
+/* A supervisor that dies is replaced; one that dies so often has another problem. */
+enum { SESSION_TRIES = 5 };
+
 enum files_kind { FILES_GET, FILES_PUT, FILES_EMPTY, FILES_PROBE };
 
 /* The stream of files comes as SESSION_REPLY_OUTPUT (GET) or goes through session_stdin
  * (PUT); base/stream.h has its format. Faults: as above. */
 int session_request_files(int conn, enum files_kind kind, char **argv, struct fault *f);
+
+/* The same on a new connection, of which the ACCEPTED is read already: supervisors that die before
+ * it are replaced. Faults: as of session_exec and session_reply. */
+int session_files(struct store_session *s, enum files_kind kind, char **argv, int *ret_conn,
+	struct fault *f);
 
 /* Tries from inside what must be refused, then ends the session; the answer comes as
  * SESSION_REPLY_OUTPUT, one JSON object. Faults: as above. */

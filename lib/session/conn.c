@@ -180,6 +180,11 @@ static void take_request(struct conn *c, struct msg *m)
 	if (c->has_asked && is_about_running(m))
 		return;
 	c->has_asked = true;
+	/* Hung up on, a client gives its request to the next supervisor. */
+	if (s->ending && m->type != WIRE_STOP && (s->jail_gone || s->stop == WIRE_STOP_DORMANT)) {
+		hang_up(c);
+		return;
+	}
 	if (s->ending && m->type != WIRE_STOP) {
 		fault_set(&f, FAULT_BUSY, 0, "the session is being stopped");
 		conn_fault(c, &f);

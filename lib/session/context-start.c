@@ -149,7 +149,7 @@ void context_started(struct context *c, struct exec *e)
 	e->interpreter = c->lost_why[0] ? "restarted" : "started";
 	if (c->lost_why[0])
 		exec_lost(e, c->lost_why);
-	c->lost_why[0] = 0;
+	c->lost_why[0] = state->lost[0] = 0;
 	c->wanted_fresh = false;
 	c->n_cells = 0;
 	super_save_status(c->s);

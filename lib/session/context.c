@@ -218,15 +218,14 @@ static void note_lost(struct context *c)
 		warm_lost(c->s);
 		return;
 	}
-	if (!c->s->ending) {
-		struct text *t = super_event(c->s, EVENT_STATE_LOST, c->current);
-		json_put_string(t, "context", state->name);
-		json_put_string(t, "language", state->language);
-		json_put_int(t, "epoch", state->epoch);
-		json_put_string(t, "reason", c->lost_why);
-		super_journal(c->s, c->current);
-	}
+	struct text *t = super_event(c->s, EVENT_STATE_LOST, c->current);
+	json_put_string(t, "context", state->name);
+	json_put_string(t, "language", state->language);
+	json_put_int(t, "epoch", state->epoch);
+	json_put_string(t, "reason", c->lost_why);
+	super_journal(c->s, c->current);
 	state->alive = false;
+	snprintf(state->lost, sizeof state->lost, "%s", c->wanted_fresh ? "" : c->lost_why);
 	super_save_status(c->s);
 }
 
@@ -350,12 +349,14 @@ void context_kill(struct context *c)
 		jail_exec_kill(c->x);
 }
 
-void context_close_all(struct super *s)
+void context_close_all(struct super *s, const char *why)
 {
 	for (size_t i = 0; i < CONTEXT_PLACES; i++) {
 		struct context *c = &s->contexts[i];
 		if (c->phase == CONTEXT_DEAD)
 			continue;
+		c->current = c->starter = NULL;
+		snprintf(c->lost_why, sizeof c->lost_why, "%s", why);
 		note_lost(c);
 		context_close(c);
 	}
@@ -381,6 +382,6 @@ void context_remove(struct super *s, struct conn *conn, struct msg *m)
 		c->wanted_fresh = true;
 		context_kill(c);
 	}
-	c->lost_why[0] = 0;
+	c->lost_why[0] = context_state(c)->lost[0] = 0;
 	conn_done(conn, NULL);
 }

@@ -193,7 +193,7 @@ static void finish(struct super *s)
 	if (s->last_done)
 		setpriority(PRIO_PROCESS, 0, 10);
 
-	context_close_all(s);
+	context_close_all(s, s->jail_gone ? "the session's processes died" : "the session was stopped");
 	s->spare = jail_exec_free(s->spare);
 	s->jail = jail_free(s->jail);
 	s->cgroup = cgroup_remove(s->cgroup);

@@ -33,7 +33,7 @@ struct super {
 	int64_t look_ms;               /* when it looks whether its directory is still there */
 	int64_t spare_retry_ms;        /* the last one could not be made: when to try again */
 	uint32_t n_spare_failures;     /* in a row */
-	bool spare_asked, spare_grouped, ready, last_done;
+	bool spare_asked, spare_grouped, ready, jail_gone, last_done;
 	struct cgroup *cgroup;
 	struct cgroup_limits cgroup_limits;
 	struct changes *changes;
@@ -97,6 +97,11 @@ void super_end(struct super *s, const char *crossed);
 
 /* Some execution has not ended. */
 bool super_is_busy(const struct super *s);
+
+/* --- mend.c: after a kill ------------------------------------------------------------------ */
+
+/* Every execution without a last event gets it. */
+void mend_executions(struct super *s);
 
 /* --- overdue.c: set-up that does not come to an end --------------------------------------- */
 

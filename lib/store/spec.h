@@ -68,6 +68,7 @@ struct context_state {
 	char language[16]; /* "python" "node" "shell" */
 	uint32_t epoch;    /* counts from 1: the first start */
 	bool alive;        /* it was running when this was written */
+	char lost[120];    /* why the variables of the last one are gone; "": they are not, or were given up */
 };
 
 enum { CONTEXTS_MAX = 16 };

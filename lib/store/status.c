@@ -22,6 +22,7 @@ static void put_contexts(struct text *t, const struct session_status *s)
 		json_put_string(t, "language", c->language);
 		json_put_int(t, "epoch", c->epoch);
 		json_put_bool(t, "alive", c->alive);
+		json_put_string(t, "lost", c->lost);
 		json_close(t, '}');
 	}
 	json_close(t, ']');
@@ -62,6 +63,8 @@ static bool read_context(const struct fmt_value *v, struct context_state *c)
 	if (!state_text(fmt_get(v, "name"), c->name, sizeof c->name) || !id_is_valid(c->name) ||
 		!state_text(fmt_get(v, "language"), c->language, sizeof c->language) ||
 		!state_uint(fmt_get(v, "epoch"), &epoch) || epoch > UINT32_MAX)
+		return false;
+	if (fmt_get(v, "lost") && !state_text(fmt_get(v, "lost"), c->lost, sizeof c->lost))
 		return false;
 	c->epoch = (uint32_t)epoch;
 	c->alive = fmt_bool(fmt_get(v, "alive"), false);
