@@ -43,10 +43,10 @@ int ask_read_description(const struct cmd_env *env, const char *path, struct tex
 {
 	int r = ask_read_file(path, LIMIT_SPEC_BYTES, t, f);
 
-	if (r < 0 || fmt_has_yaml || fmt_is_json(text_string(t), t->n))
+	if (r < 0 || fmt_has_outside)
 		return r;
 	r = strcmp(path, "-") ? 0 : give_back_input(t, f);
-	return r < 0 ? r : more_run(env, "YAML", f);
+	return r < 0 ? r : more_run(env, "a description", f);
 }
 
 int ask_put_env(char ***env, char *const *values, struct fault *f)

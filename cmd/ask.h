@@ -93,7 +93,7 @@ int ask_resolve(struct cmd_env *env, const struct ask_args *a, const char *file,
  * SYSTEM, LIMIT. */
 int ask_read_file(const char *path, size_t max_bytes, struct text *t, struct fault *f);
 
-/* The same for a description in JSON or YAML; where this program has no YAML, another one takes
+/* The same for a description in JSON or YAML; where this program reads neither, another one takes
  * over. Faults: as of ask_read_file and more_run. */
 int ask_read_description(const struct cmd_env *env, const char *path, struct text *t,
 	struct fault *f);

@@ -48,7 +48,7 @@ int cmd_open_store(struct cmd_env *env, struct fault *f);
 int cmd_open_session(struct cmd_env *env, const char *id, struct fault *f);
 
 /*
- * more_run - goes on in the program that is linked with libyaml and libarchive
+ * more_run - goes on in the program that is linked with libyaml, json-c and libarchive
  * @what:  what needs it, for the message
  *
  * Nothing that would be done twice may have been done before.

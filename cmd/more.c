@@ -1,4 +1,4 @@
-/* The same command in the program that has libyaml and libarchive in it. Both are seldom needed,
+/* The same command in the program that has libyaml, json-c and libarchive in it. They are seldom needed,
  * and a program that is linked with no library starts in a tenth of the time. */
 #include <errno.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 set -eu
 job=${1:?usage: setup.sh build|demo|check|vm|bench}
 
-build='gcc libc6-dev meson ninja-build pkg-config libyaml-dev libarchive-dev libcmocka-dev musl-tools scdoc'
+build='gcc libc6-dev meson ninja-build pkg-config libyaml-dev libjson-c-dev libarchive-dev libcmocka-dev musl-tools scdoc'
 demo='python3 nodejs bash'
 check="$demo jq python3-pip python3-setuptools python3-wheel python3-matplotlib util-linux clang libclang-rt-14-dev clang-tidy cppcheck mandoc zsh fish shellcheck bubblewrap strace procps busybox-static e2fsprogs"
 check="$check tmux vim-tiny less"

@@ -218,7 +218,8 @@ static int parse(struct fmt_doc *doc, const unsigned char *p, size_t n, bool jso
 	if (find_bad_byte(p, n, &line, &column))
 		r = doc_fail(doc, line, column, f, "a byte that is NUL or not UTF-8");
 	else
-		r = doc->json ? doc_parse_json(doc, p, n, f) : doc_parse_yaml(doc, p, n, f);
+		r = !doc->json ? doc_parse_yaml(doc, p, n, f) :
+			json ? doc_parse_json(doc, p, n, f) : doc_parse_outside(doc, p, n, f);
 	if (r < 0)
 		doc = fmt_free(doc);
 	else

@@ -44,6 +44,8 @@ int doc_fail_many(const struct fmt_doc *doc, uint32_t line, uint32_t column, str
 /* number = [ "-" ] int [ frac ] [ exp ], all of it. Source: RFC 8259 section 6. */
 bool doc_is_number(const char *s, size_t n);
 
-/* The two readers: fill doc->root. Faults: FORMAT, LIMIT. */
+/* The readers: fill doc->root. JSON of our own; JSON and YAML of others, through json-c and libyaml.
+ * Faults: FORMAT, LIMIT. */
+int doc_parse_outside(struct fmt_doc *doc, const unsigned char *p, size_t n, struct fault *f);
 int doc_parse_json(struct fmt_doc *doc, const unsigned char *p, size_t n, struct fault *f);
 int doc_parse_yaml(struct fmt_doc *doc, const unsigned char *p, size_t n, struct fault *f);

@@ -52,8 +52,8 @@ int fmt_parse(const char *name, const void *p, size_t n, struct fmt_doc **ret, s
 /* The first byte that is not space is '{'; anything else is read as YAML. */
 bool fmt_is_json(const void *p, size_t n);
 
-/* False in a program without libyaml: there fmt_parse refuses YAML. */
-extern const bool fmt_has_yaml;
+/* False in a program without libyaml and json-c: there fmt_parse refuses everything. */
+extern const bool fmt_has_outside;
 
 /* Strict JSON that this program wrote. Faults: FORMAT; LIMIT over LIMIT_STATE_BYTES or a
  * million values. */

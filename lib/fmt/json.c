@@ -1,4 +1,4 @@
-/* JSON as RFC 8259 has it: first each token by itself (token.c), then their order. */
+/* JSON that this program wrote, as RFC 8259 has it: first each token by itself (token.c), then their order. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,7 @@
 
 #include "fmt/doc.h"
 
-const bool fmt_has_yaml = true;
+const bool fmt_has_outside = true;
 
 struct reader {
 	struct fmt_doc *doc;
