@@ -58,6 +58,13 @@ class Tmux:
         check(found, f"'{pattern}' is not on the screen:", self.screen())
         return found
 
+    def line_until(self, text, pattern, seconds=10):
+        """Types the line again until it is answered so: tmux passes on a size when it likes."""
+        def answered():
+            self.line(text)
+            return until(lambda: re.search(pattern, self.screen(), re.MULTILINE), 1)
+        check(until(answered, seconds), f"'{pattern}' is not on the screen:", self.screen())
+
     def last(self, text, seconds=10):
         """Waits until the last line is this: whoever wrote it waits for keys."""
         check(until(lambda: self.screen().split("\n")[-1].rstrip() == text, seconds), f"the last line is not '{text}':",
@@ -183,17 +190,15 @@ def resize(k):
         t.see(r"^28 90$")
         t.see(r"^90$")
         t.size(120, 40)
-        t.line("clear; stty size; tput cols")
-        t.see(r"^40 120$")
-        t.see(r"^120$")
+        t.line_until("clear; stty size; tput cols", r"^40 120\n120$")
         t.line(f"{editor()} text")
         check(until(lambda: t.screen().count("\n~") > 35), "no editor:", t.screen())
         t.size(70, 16)
-        check(until(lambda: 10 < t.screen().count("\n~") < 16), "the editor has not noticed:", t.screen())
+        t.line_until(":set lines? columns?", r"lines=16\n.*columns=70")
+        t.keys("Enter")
         t.line(":q")
         t.last(INNER)
-        t.line("clear; echo $COLUMNS $LINES")
-        t.see(r"^70 16$")
+        t.line_until("clear; stty size", r"^16 70$")
 
 
 @test("Ctrl-C while the client waits without a terminal cancels it")
