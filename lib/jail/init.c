@@ -22,6 +22,7 @@
 #include "base/auto.h"
 #include "jail/payload.h"
 #include "jail/setup.h"
+#include "jail/walls.h"
 #include "jail/weak-tree.h"
 #include "jail/weak.h"
 #include "jail/wire.h"
@@ -147,7 +148,7 @@ static void build(struct init *x, struct fault *f, int fs)
 	close(fs);
 	receive(x, &x->plan_message, WIRE_PLAN);
 	/* The maps are written, so nobody needs this process to be open to its user any more. */
-	prctl(PR_SET_DUMPABLE, 0ul, 0ul, 0ul, 0ul);
+	prctl(PR_SET_DUMPABLE, (unsigned long)wall_is_off("dumpable"), 0ul, 0ul, 0ul);
 	struct frame r = { x->plan_message.body, x->plan_message.n };
 	if (!plan_get(&r, &x->plan)) {
 		fault_set(f, FAULT_BUG, 0, "the plan is damaged");
@@ -176,6 +177,15 @@ static void enter_groups(struct init *x, struct fault *f)
 	x->door = n < MSG_FDS ? msg_take_fd(&m, n) : -1;
 }
 
+static int drop_caps(void)
+{
+	int r = caps_drop_bounding();
+
+	if (!r)
+		r = caps_clear_ambient();
+	return r ? r : caps_set(CAPS_RUNNING, CAPS_RUNNING, 0);
+}
+
 static void release(struct init *x, struct fault *f)
 {
 	enter_groups(x, f);
@@ -185,15 +195,13 @@ static void release(struct init *x, struct fault *f)
 		return;
 	}
 	/* Only now, so that the group it is in is the root of what can be seen. */
-	if (unshare(CLONE_NEWCGROUP) < 0)
+	if (!wall_is_off("cgroup") && unshare(CLONE_NEWCGROUP) < 0)
 		setup_note(&x->setup.report, "cgroup namespace: %s\n", strerror(errno));
-	int r = caps_drop_bounding();
-	if (!r)
-		r = caps_clear_ambient();
-	if (!r)
-		r = caps_set(CAPS_RUNNING, CAPS_RUNNING, 0);
-	if (r < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1ul, 0ul, 0ul, 0ul) < 0) {
-		setup_fail(f, r < 0 ? r : -errno, "give up what is not needed", NULL);
+	int r = wall_is_off("caps") ? 0 : drop_caps();
+	if (!r && !wall_is_off("no_new_privs"))
+		r = prctl(PR_SET_NO_NEW_PRIVS, 1ul, 0ul, 0ul, 0ul) < 0 ? -errno : 0;
+	if (r < 0) {
+		setup_fail(f, r, "give up what is not needed", NULL);
 		give_up(x, f);
 	}
 }
@@ -209,7 +217,8 @@ static pid_t fork_spare(bool is_weak, int *ret_pidfd)
 	pid_t pid = -EAGAIN;
 
 	for (int i = 0; i < FORK_TRIES; i++) {
-		pid = nspace_fork(is_weak ? 0 : CLONE_NEWPID | CLONE_NEWNS, ret_pidfd);
+		pid = nspace_fork(is_weak ? 0 : wall_is_off("nested") ? CLONE_NEWNS :
+			CLONE_NEWPID | CLONE_NEWNS, ret_pidfd);
 		if (pid != -ENOSPC && pid != -EAGAIN)
 			break;
 		pause_ms(FORK_PAUSE_MS);
@@ -415,7 +424,8 @@ int main(int argc, char **argv)
 	struct fault f = { 0 };
 
 	x.title = argc ? argv[0] : (char *)"";
-	x.is_weak = argc > 1;
+	x.is_weak = argc > 1 && !strcmp(argv[1], "weak");
+	wall_take_argument(argc > 2 ? argv[2] : NULL);
 	int fs = open_all(&x);
 	build(&x, &f, fs);
 	release(&x, &f);

@@ -19,6 +19,7 @@
 #include "jail/payload.h"
 #include "jail/setup.h"
 #include "jail/sweep.h"
+#include "jail/walls.h"
 #include "jail/weak-tree.h"
 #include "jail/weak.h"
 #include "jail/wire.h"
@@ -45,6 +46,18 @@ static int high_fd(int fd)
 	return moved;
 }
 
+/* Nobody of the same id looks into this process. */
+static void set_closed(void)
+{
+	prctl(PR_SET_DUMPABLE, (unsigned long)wall_is_off("dumpable"), 0ul, 0ul, 0ul);
+}
+
+/* Others live in this pid namespace, who are not to be touched. */
+static bool is_shared(const struct run *x)
+{
+	return x->payload->plan->is_weak || wall_is_off("nested");
+}
+
 static void say_ready(const struct payload *p, const struct jail_report *r, int error,
 	const struct fault *f)
 {
@@ -65,7 +78,7 @@ static int open_oom(void)
 {
 	prctl(PR_SET_DUMPABLE, 1ul, 0ul, 0ul, 0ul);
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-	prctl(PR_SET_DUMPABLE, 0ul, 0ul, 0ul, 0ul);
+	set_closed();
 	return fd < 0 ? fd : high_fd(fd);
 }
 
@@ -129,7 +142,7 @@ static void start(struct run *x)
 	x->leader = child_start(&child);
 	set_oom(x->oom_fd, 0);
 	/* It changed ids on our memory; what that did to this flag is the host's choice. */
-	prctl(PR_SET_DUMPABLE, 0ul, 0ul, 0ul, 0ul);
+	set_closed();
 	if (child.stage)
 		refuse(x, (const char *)child.stage, child.sysno);
 	msg_send(x->sock, WIRE_STARTED, NULL, 0, &x->tty, x->tty >= 0);
@@ -146,7 +159,7 @@ static void send_signal(struct run *x, int signal, uint32_t target)
 	if (!x->leader || signal < 1 || signal > 64)
 		return;
 	/* -1 would be everybody where there is no pid namespace. */
-	if (target == JAIL_TO_ALL && x->payload->plan->is_weak)
+	if (target == JAIL_TO_ALL && is_shared(x))
 		weak_tree_signal(signal, 0, NULL, 0);
 	else if (target == JAIL_TO_ALL && getpid() == 1)
 		kill(-1, signal);
@@ -156,7 +169,7 @@ static void send_signal(struct run *x, int signal, uint32_t target)
 
 static void sweep_newer(const struct run *x, uint64_t since_ticks)
 {
-	if (x->payload->plan->is_weak)
+	if (is_shared(x))
 		weak_tree_signal(SIGKILL, since_ticks, NULL, 0);
 	else
 		sweep_since(since_ticks, x->leader);
@@ -165,7 +178,7 @@ static void sweep_newer(const struct run *x, uint64_t since_ticks)
 /* With a pid namespace everything ends with this process. */
 static _Noreturn void leave(const struct run *x)
 {
-	if (x->payload->plan->is_weak)
+	if (is_shared(x))
 		weak_tree_sweep();
 	_exit(1);
 }
@@ -209,7 +222,7 @@ static void end(struct run *x, int status, const struct rusage *usage)
 	auto_text struct text t = { 0 };
 
 	frame_put_u32(&t, (uint32_t)status);
-	frame_put_u32(&t, x->payload->plan->is_weak ? weak_tree_sweep() : sweep_all());
+	frame_put_u32(&t, is_shared(x) ? weak_tree_sweep() : sweep_all());
 	frame_put_u64(&t, (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000 +
 		(uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec));
 	frame_put_u64(&t, (uint64_t)usage->ru_maxrss * 1024);

@@ -8,6 +8,7 @@
 #include "jail/jail.h"
 #include "jail/plan-inner.h"
 #include "jail/policy.h"
+#include "jail/walls.h"
 #include "sys/landlock.h"
 
 #define SAFE (KERNEL_MOUNT_NOSUID | KERNEL_MOUNT_NODEV)
@@ -17,8 +18,25 @@
  * mounts share kernel.pty.max (4096). */
 #define PTS_OPTIONS "ptmxmode=0666,mode=0620,max=256"
 
+static bool is_off(enum plan_kind kind, const char *path)
+{
+	static const char *const names[] = {
+#define X(name, json) [PLAN_##name] = json,
+#include "jail/plan.def"
+#undef X
+	};
+
+	return wall_is_off_of(names[kind], path ? path : "");
+}
+
 static void add(struct plan *p, struct plan_op op)
 {
+	if (is_off(op.kind, op.path))
+		return;
+	if (wall_is_off("nosuid"))
+		op.attr &= ~SAFE;
+	if (wall_is_off("readonly"))
+		op.attr &= ~KERNEL_MOUNT_RDONLY;
 	op.path = op.path ? op.path : "";
 	op.source = op.source ? op.source : "";
 	op.options = op.options ? op.options : "";
@@ -32,6 +50,8 @@ void plan_add(struct plan *p, struct plan_op op)
 
 static void add_exec(struct plan *p, enum plan_kind kind, const char *path)
 {
+	if (is_off(kind, path))
+		return;
 	p->exec_ops[p->n_exec_ops++] = (struct plan_op){ .kind = kind, .path = path,
 		.flags = kind == PLAN_PROC ? 0 : PLAN_OPTIONAL, .attr = DEAD, .source = "",
 		.options = "" };
@@ -119,6 +139,9 @@ static void add_dev(struct plan *p, bool has_ids, const char *shm_options)
 			.source = links[i].target });
 	add(p, (struct plan_op){ .kind = PLAN_READ_ONLY, .path = "dev",
 		.attr = KERNEL_MOUNT_RDONLY });
+	if (wall_is_off("dev"))
+		add(p, (struct plan_op){ .kind = PLAN_BIND, .path = "dev", .source = "/dev",
+			.flags = PLAN_RECURSIVE, .attr = KERNEL_MOUNT_NOSUID | KERNEL_MOUNT_RDONLY });
 }
 
 static void add_files(struct plan *p, const struct jail_spec *s, const char *names)
@@ -175,8 +198,11 @@ static int add_filter(struct plan *p, bool deny_fallocate, struct fault *f)
 	auto_free struct seccomp_program *program = mem_new(struct seccomp_program);
 
 	p->calls = policy_rules(&policy, &p->n_calls);
-	if (seccomp_build(p->calls, p->n_calls, KERNEL_NR_MAX, program) < 0)
+	uint32_t nr_max = wall_is_off("call.unknown") ? ~1u : KERNEL_NR_MAX;
+	if (seccomp_build(p->calls, p->n_calls, nr_max, program) < 0)
 		return fault_set(f, FAULT_BUG, 0, "the system call filter is too long");
+	if (wall_is_off("call.foreign"))
+		program->insn[SECCOMP_FOREIGN_INSN].k = SECCOMP_ALLOW;
 	p->n_filter = program->n;
 	p->filter = mem_new_array(struct kernel_filter, program->n);
 	memcpy(p->filter, program->insn, program->n * sizeof *program->insn);

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "jail/policy-inner.h"
+#include "jail/walls.h"
 
 /* A new name space of any kind. The lowest byte of clone's flags is a signal, in which
  * CLONE_NEWTIME (0x80) has no meaning. Source: sched.h of Linux. */
@@ -153,8 +154,9 @@ struct seccomp_rule *policy_rules(const struct policy *p, size_t *ret_n)
 	/* First: of several rules for a call the first that fits decides. */
 	size_t n = policy_weak_rules(p, all, WEAK_MAX);
 
-	memcpy(all + n, rules, sizeof rules);
-	n += array_size(rules);
+	for (size_t i = 0; i < array_size(rules); i++)
+		if (!wall_is_off_of("call", rules[i].name))
+			all[n++] = rules[i];
 	if (p->deny_fallocate)
 		all[n++] = no_fallocate;
 	*ret_n = n;

@@ -6,6 +6,7 @@
 #include "base/auto.h"
 #include "jail/mounts.h"
 #include "jail/setup.h"
+#include "jail/walls.h"
 #include "sys/caps.h"
 #include "sys/landlock.h"
 #include "sys/seccomp.h"
@@ -19,6 +20,8 @@ static int apply_landlock(const struct plan *p, struct jail_report *report)
 	int abi;
 	auto_fd int set = landlock_open(&abi);
 
+	if (wall_is_off("landlock"))
+		return 0;
 	if (set < 0) {
 		report->landlock_errno = -set;
 		return 0;
@@ -34,6 +37,15 @@ static int apply_landlock(const struct plan *p, struct jail_report *report)
 	return r;
 }
 
+/* Without no_new_privs only CAP_SYS_ADMIN lets a process shut itself in. */
+static int drop_caps(void)
+{
+	uint64_t left = CAPS_LEFT | (wall_is_off("no_new_privs") ? CAPS_SYS_ADMIN : 0);
+	int r = caps_clear_ambient();
+
+	return r ? r : caps_set(left, left, 0);
+}
+
 int setup_exec(const struct plan *p, struct jail_report *report, struct fault *f)
 {
 	const struct plan_op *op = NULL;
@@ -42,19 +54,17 @@ int setup_exec(const struct plan *p, struct jail_report *report, struct fault *f
 	if (r < 0)
 		return setup_fail(f, r, "mount proc", op ? op->path : "");
 	report->proc_masked = 1;
-	r = caps_lock_securebits();
-	if (!r)
-		r = caps_clear_ambient();
-	if (!r)
-		r = caps_set(CAPS_LEFT, CAPS_LEFT, 0);
+	r = wall_is_off("securebits") ? 0 : caps_lock_securebits();
+	if (!r && !wall_is_off("caps"))
+		r = drop_caps();
 	if (r < 0)
 		return setup_fail(f, r, "drop capabilities", NULL);
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1ul, 0ul, 0ul, 0ul) < 0)
+	if (!wall_is_off("no_new_privs") && prctl(PR_SET_NO_NEW_PRIVS, 1ul, 0ul, 0ul, 0ul) < 0)
 		return setup_fail(f, -errno, "no_new_privs", NULL);
 	r = apply_landlock(p, report);
 	if (r < 0)
 		return setup_fail(f, r, "Landlock", NULL);
-	r = seccomp_apply(p->filter, p->n_filter);
+	r = wall_is_off("seccomp") ? 0 : seccomp_apply(p->filter, p->n_filter);
 	if (r < 0)
 		return setup_fail(f, r, "system call filter", NULL);
 	report->seccomp = 1;

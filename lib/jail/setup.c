@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "jail/mounts.h"
 #include "jail/setup.h"
+#include "jail/walls.h"
 #include "jail/weak.h"
 #include "sys/kernel.h"
 #include "sys/landlock.h"
@@ -56,18 +57,28 @@ void setup_limit_core(struct jail_report *report)
 			" host sees crashes\n");
 }
 
+static int spaces(void)
+{
+	int all = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
+
+	all &= wall_is_off("net") ? ~CLONE_NEWNET : ~0;
+	all &= wall_is_off("ipc") ? ~CLONE_NEWIPC : ~0;
+	return wall_is_off("uts") ? all & ~CLONE_NEWUTS : all;
+}
+
 int setup_spaces(int fs, struct setup *s, struct fault *f)
 {
 	/* The directory is carried over into the new mount namespace; a descriptor is not. */
 	if (fchdir(fs) < 0)
 		return setup_fail(f, -errno, "enter the session's fs", NULL);
-	if (unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) < 0)
+	if (unshare(spaces()) < 0)
 		return setup_fail(f, -errno, "new namespaces", NULL);
 	int r = mnt_make_private();
 	if (r < 0)
 		return setup_fail(f, r, "make mounts private", NULL);
 	umask(022);
-	setup_limit_core(&s->report);
+	if (!wall_is_off("core"))
+		setup_limit_core(&s->report);
 	return 0;
 }
 
@@ -253,6 +264,9 @@ int setup_run(struct setup *s, bool late, struct fault *f)
 		bool absent = r == -ENOENT || r == -ENOTDIR;
 		if (absent && op->kind == PLAN_DEVICE && op->flags & PLAN_OPTIONAL)
 			setup_note(&s->report, "%s: there is none here\n", op->source);
+		if (r == -EUCLEAN)
+			return fault_set(f, FAULT_SYSTEM, 0,
+				"sweep: something is mounted otherwise than the plan says");
 		if (r < 0 && !(op->flags & PLAN_OPTIONAL && absent))
 			return setup_fail(f, r, names[op->kind], op->path);
 	}

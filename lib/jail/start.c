@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "jail/host.h"
 #include "jail/plan.h"
+#include "jail/walls.h"
 #include "jail/wire.h"
 #include "sys/caps.h"
 #include "sys/kernel.h"
@@ -26,6 +27,7 @@
 #define CAPS_SETUP (CAPS_CHOWN | CAPS_DAC_OVERRIDE | CAPS_FOWNER | CAPS_FSETID | CAPS_KILL | \
 	CAPS_SETGID | CAPS_SETUID | CAPS_SETPCAP | CAPS_NET_ADMIN | CAPS_SYS_ADMIN | \
 	CAPS_SYS_RESOURCE)
+#define CAPS_ALL (CAPS_BIT(41) - 1)
 
 void jail_plan_print(const struct jail_spec *s, struct text *t)
 {
@@ -76,9 +78,10 @@ static int start_init(struct jail *j, const struct jail_spec *s, int inner, stru
 	if (raw < 0)
 		return raw;
 	auto_fd int image = move_up(raw), sock = move_up(inner), fs = move_up(s->fs_fd);
-	static char weak[] = "weak";
+	const char *off = wall_argument();
 	struct nspace_program p = { .image = image, .stdio = { sock, fs }, .is_plain = s->is_weak,
-		.argv = { title, s->is_weak ? weak : NULL }, .caps = CAPS_SETUP };
+		.argv = { title, (char *)(s->is_weak ? "weak" : off ? "jail" : NULL), (char *)off },
+		.caps = wall_is_off("caps") ? CAPS_ALL : CAPS_SETUP };
 	if (image < 0 || sock < 0 || fs < 0)
 		return fault_set(f, FAULT_SYSTEM, errno, "move descriptors");
 	j->pid = nspace_start(&p, &j->pidfd);

@@ -9,7 +9,7 @@
 struct nspace_program {
 	int image;         /* executable, by descriptor */
 	int stdio[2];      /* become its descriptors 0 and 1; it has no others */
-	char *argv[3];
+	char *argv[4];
 	bool is_plain;     /* in the namespaces of the caller, with its capabilities */
 	uint64_t caps;     /* bit n: capability n stays over the exec (ambient) */
 	const char *stage; /* where it failed, after a failure */

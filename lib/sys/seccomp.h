@@ -44,6 +44,9 @@ struct seccomp_condition {
 
 enum { SECCOMP_CONDITIONS = 3, SECCOMP_INSN_MAX = 4096 };
 
+/* Which instruction of a program says what becomes of calls of another architecture. */
+enum { SECCOMP_FOREIGN_INSN = 2 };
+
 struct seccomp_rule {
 	uint32_t nr;
 	uint32_t action; /* SECCOMP_… */
