@@ -85,21 +85,61 @@ static void try_rights(struct text *t)
 	probe_put(t, "no_new_privs", !strcmp(v, "1"), v);
 	status_of(&status, "Seccomp:\t", v);
 	probe_put(t, "seccomp_mode", !strcmp(v, "2"), v);
+	/* One number: nothing above shows. And the parent is the first of this namespace. */
 	status_of(&status, "NSpid:\t", v);
-	probe_put(t, "nested_pids", *v != 0, v);
+	probe_put(t, "nested_pids", strtol(v, NULL, 10) == getpid() && getppid() == 1, v);
 	snprintf(v, sizeof v, "0x%x", (unsigned)prctl(PR_GET_SECUREBITS));
 	probe_put(t, "securebits", strtoul(v, NULL, 16) == SECUREBITS_LOCKED, v);
 }
 
-static void try_open(struct text *t, const char *key, const char *path, int flags)
+struct attempt {
+	const char *key, *path;
+	int flags;
+	enum { REFUSED, ABSENT, COVERED } must;
+	const char *place; /* of a mount that is read only, for whoever may write there; or NULL */
+};
+
+/* What is wrong although the open was refused; NULL: nothing. A refusal alone may be the doing
+ * of one wall while another has fallen. */
+static const char *find_weakness(const struct attempt *a, int sysno)
+{
+	struct statvfs vfs;
+	struct stat st;
+
+	if (a->must == ABSENT && sysno != ENOENT)
+		return "refused, but it is there";
+	if (a->must == COVERED && !stat(a->path, &st) && !S_ISCHR(st.st_mode))
+		return "refused, but not covered";
+	if (a->place && !statvfs(a->place, &vfs) && !(vfs.f_flag & ST_RDONLY))
+		return "refused, but not read only";
+	return NULL;
+}
+
+static void try_open(struct text *t, const struct attempt *a)
 {
 	char room[16];
-	auto_fd int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
+	auto_fd int fd = open(a->path, a->flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
 	int sysno = errno;
 
-	if (fd >= 0 && flags & O_CREAT)
-		unlink(path);
-	probe_put(t, key, fd < 0, fd < 0 ? probe_errno_name(sysno, room) : "opened");
+	if (fd >= 0 && a->flags & O_CREAT)
+		unlink(a->path);
+	const char *bad = fd >= 0 ? "opened" : find_weakness(a, sysno);
+	probe_put(t, a->key, !bad, bad ? bad : probe_errno_name(sysno, room));
+}
+
+/* Where the program of init cannot be sealed, it is an unnamed file that nobody can write. */
+static void try_own_program(struct text *t)
+{
+	char room[16];
+	auto_fd int out = open("/proc/self/exe", O_WRONLY | O_CLOEXEC);
+	int sysno = errno;
+	auto_fd int in = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int seals = in < 0 ? -1 : fcntl(in, F_GET_SEALS);
+	bool open_to_all = seals >= 0 && !(seals & F_SEAL_WRITE);
+
+	probe_put(t, "own_exe_write", out < 0 && !open_to_all,
+		out >= 0 ? "opened" : open_to_all ? "refused, but not sealed" :
+		probe_errno_name(sysno, room));
 }
 
 /* Cutting a file off needs no descriptor that may write. To read with O_TRUNC would empty it. */
@@ -115,35 +155,37 @@ static void try_truncate(struct text *t)
 /* Groups 1, 8, 12, 29 and the writable places: none of these may be opened. */
 static void try_opens(struct text *t)
 {
-	static const struct {
-		const char *key, *path;
-		int flags;
-	} opens[] = {
+	static const struct attempt attempts[] = {
 		{ "init_environ", "/proc/1/environ", O_RDONLY }, { "init_mem", "/proc/1/mem", O_RDONLY },
 		{ "init_maps", "/proc/1/maps", O_RDONLY }, { "init_exe", "/proc/1/exe", O_RDONLY },
 		{ "init_root", "/proc/1/root", O_RDONLY }, { "init_cwd", "/proc/1/cwd", O_RDONLY },
 		{ "init_fd", "/proc/1/fd", O_RDONLY }, { "init_auxv", "/proc/1/auxv", O_RDONLY },
 		{ "init_ns", "/proc/1/ns/user", O_RDONLY }, { "init_stack", "/proc/1/stack", O_RDONLY },
-		{ "own_exe_write", "/proc/self/exe", O_WRONLY },
-		{ "core_pattern", "/proc/sys/kernel/core_pattern", O_WRONLY },
-		{ "modprobe", "/proc/sys/kernel/modprobe", O_WRONLY },
-		{ "sysrq", "/proc/sysrq-trigger", O_WRONLY | O_TRUNC },
-		{ "max_userns_write", "/proc/sys/user/max_user_namespaces", O_WRONLY },
+		{ "core_pattern", "/proc/sys/kernel/core_pattern", O_WRONLY, REFUSED, "/proc/sys" },
+		{ "modprobe", "/proc/sys/kernel/modprobe", O_WRONLY, REFUSED, "/proc/sys" },
+		{ "sysrq", "/proc/sysrq-trigger", O_WRONLY | O_TRUNC, COVERED },
+		{ "max_userns_write", "/proc/sys/user/max_user_namespaces", O_WRONLY, REFUSED,
+			"/proc/sys" },
 		{ "write_root", "/sbx-probe", O_WRONLY | O_CREAT },
 		{ "write_etc", "/etc/sbx-probe", O_WRONLY | O_CREAT },
-		{ "write_usr", "/usr/sbx-probe", O_WRONLY | O_CREAT },
-		{ "write_dev", "/dev/sbx-probe", O_WRONLY | O_CREAT },
-		{ "write_sys", "/sys/sbx-probe", O_WRONLY | O_CREAT },
-		{ "write_drivers", "/run/sbx/sbx-probe", O_WRONLY | O_CREAT },
-		{ "dev_mem", "/dev/mem", O_RDONLY }, { "dev_kmsg", "/dev/kmsg", O_RDONLY },
-		{ "dev_kvm", "/dev/kvm", O_RDONLY }, { "dev_fuse", "/dev/fuse", O_RDONLY },
-		{ "dev_tun", "/dev/net/tun", O_RDONLY }, { "dev_vsock", "/dev/vsock", O_RDONLY },
-		{ "dev_console", "/dev/console", O_RDONLY }, { "dev_loop", "/dev/loop-control", O_RDONLY },
-		{ "dev_userfaultfd", "/dev/userfaultfd", O_RDONLY },
+		{ "write_usr", "/usr/sbx-probe", O_WRONLY | O_CREAT, REFUSED, "/usr" },
+		{ "write_dev", "/dev/sbx-probe", O_WRONLY | O_CREAT, REFUSED, "/dev" },
+		{ "write_sys", "/sys/sbx-probe", O_WRONLY | O_CREAT, REFUSED, "/sys" },
+		{ "write_drivers", "/run/sbx/sbx-probe", O_WRONLY | O_CREAT, REFUSED, "/run/sbx" },
+		{ "dev_mem", "/dev/mem", O_RDONLY, ABSENT },
+		{ "dev_kmsg", "/dev/kmsg", O_RDONLY, ABSENT },
+		{ "dev_kvm", "/dev/kvm", O_RDONLY, ABSENT },
+		{ "dev_fuse", "/dev/fuse", O_RDONLY, ABSENT },
+		{ "dev_tun", "/dev/net/tun", O_RDONLY, ABSENT },
+		{ "dev_vsock", "/dev/vsock", O_RDONLY, ABSENT },
+		{ "dev_console", "/dev/console", O_RDONLY, ABSENT },
+		{ "dev_loop", "/dev/loop-control", O_RDONLY, ABSENT },
+		{ "dev_userfaultfd", "/dev/userfaultfd", O_RDONLY, ABSENT },
 	};
 
-	for (size_t i = 0; i < array_size(opens); i++)
-		try_open(t, opens[i].key, opens[i].path, opens[i].flags);
+	for (size_t i = 0; i < array_size(attempts); i++)
+		try_open(t, &attempts[i]);
+	try_own_program(t);
 	try_truncate(t);
 }
 
@@ -240,7 +282,8 @@ static void try_others(struct text *t)
 	char seen[32];
 
 	read_text("/proc/sys/user/max_user_namespaces", &max);
-	probe_put(t, "userns_nested", max.n && max.data[0] == '0', max.n ? "limit 0" : "unreadable");
+	bool none = max.n && max.data[0] == '0';
+	probe_put(t, "userns_nested", none, none ? "limit 0" : max.n ? "allowed" : "unreadable");
 	getrlimit(RLIMIT_CORE, &core);
 	snprintf(seen, sizeof seen, "%llu", (unsigned long long)core.rlim_max);
 	probe_put(t, "core_limit", core.rlim_cur == 1 && core.rlim_max == 1, seen);
