@@ -24,6 +24,15 @@ check-vm: all
 	sh tests/setup.sh vm
 	python3 -B tests/vm/vm.py $(BUILD)
 
+# Switches each wall of the jail off and expects its tests to fail (a part of check).
+check-walls:
+	sh tests/setup.sh check
+	[ -f build-check/build.ninja ] || meson setup build-check -Dwerror=true -Dwalls_off=true
+	ninja -C build-check
+	meson test -C build-check --print-errorlogs --no-rebuild --suite walls
+
+.PHONY: check-walls
+
 # Prints goal, limit and today's value of each speed row, beside the peers that are here.
 bench: all
 	sh tests/setup.sh bench

@@ -1,4 +1,6 @@
 """The program itself and the descriptors that a payload starts with (tests 1 to 11)."""
+import fcntl
+import json
 import os
 import subprocess
 
@@ -24,6 +26,35 @@ def exe_of_init(r):
     check(own[0] == 'OK', 'the control was refused: %s' % own[0])
 
 
+F_GET_SEALS, ALL_SEALS = 1034, 0xf  # SEAL, SHRINK, GROW, WRITE: linux/fcntl.h
+
+
+def seals(path):
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return fcntl.fcntl(fd, F_GET_SEALS)
+    finally:
+        os.close(fd)
+
+
+def check_seals(r, s):
+    """Whoever got hold of the program of init could do nothing with it."""
+    report = json.loads(r.sbx('doctor', '--json').out)['jail']
+    check(report['sealed'], 'init is not sealed: %r' % report)
+    inits = [p for p, words in rig.processes_of(s.id) if words.startswith(b'sbx: ') and
+             words.endswith((b' init', b' exec'))]
+    check(inits, 'no init of the session is running')
+    if not rig.IS_ROOT:
+        return rig.say('only root looks at the program of another user\'s init')
+    for pid in inits:
+        path = '/proc/%d/exe' % pid
+        check(seals(path) & ALL_SEALS == ALL_SEALS, '%s has the seals %#x' % (path, seals(path)))
+    # Control: what is not sealed shows as such.
+    free = os.memfd_create('sbx-abuse', os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    check(seals('/proc/self/fd/%d' % free) == 0, 'the control is sealed')
+    os.close(free)
+
+
 @test(2, 'own_exe_write', 'running /proc/self/exe never leads to the program of the caller')
 def exe_again(r):
     s, before = r.plain(), rig.digest(r.bin)
@@ -40,6 +71,7 @@ def exe_again(r):
     check(found.get('opened', ('', INSIDE))[1].startswith('/workspace/'),
           'opened for writing: %s' % found.get('opened', ('', ''))[1])
     check(rig.digest(r.bin) == before, 'the program was changed')
+    check_seals(r, s)
     version = r.sbx('--version').out
     for words in (['/proc/self/exe', '--version'], ['/workspace/self']):
         out = s.exec(*words, ok=False).out
@@ -145,6 +177,9 @@ def proc_of_init(r):
         if result not in CLOSED:
             bad.append('%s %s' % (path, result))
     check(not bad, '; '.join(bad))
+    # Not dumpable: not even its owner would be let in, if it had no more rights than others.
+    owners = s.sh('stat -c %u /proc/1/environ /proc/1/maps /proc/self/environ').out.split()
+    check(owners[2] == b'1000' and b'1000' not in owners[:2], 'owners: %r' % owners)
     own = r.outside('user', 'link', '/proc/self/root', '/proc/self/ns/net')
     check(all(v[0] == 'OK' for v in own.values()), 'the control: %r' % own)
 

@@ -1,4 +1,5 @@
 """Devices, terminals and the rarer system calls (tests 28 to 42)."""
+import ctypes
 import os
 import pty
 import select
@@ -46,13 +47,17 @@ def devices(r):
     check(any(os.path.exists('/dev/' + d) for d in DEVICES), 'the control: the host has none')
 
 
+READ_ONLY = ('/usr', '/usr/bin', '/dev', '/sys', '/run/sbx')
+
+
 @test(29, 'write_root write_etc truncate_etc write_usr write_dev write_sys write_drivers',
       'the places of the system cannot be written')
 def places(r):
     def create(place):
+        no = ('EROFS', 'EACCES', 'EPERM') + (('ENOENT',) if place.startswith('/proc') else ())
+        # Where the mount itself refuses, nothing else is asked.
         return Try(place, "openat -100 '%s/sbx-abuse 0x241 0600" % place,
-                   ('EROFS', 'EACCES', 'EPERM') + (('ENOENT',) if place.startswith('/proc') else ()),
-                   '')
+                   ('EROFS',) if place in READ_ONLY else no, '')
     closed = ['', '/etc', '/usr', '/usr/bin', '/dev', '/dev/pts', '/sys', '/run', '/run/sbx', '/proc',
               '/proc/sys', '/var', '/var/lib', '/home', '/root', '/opt', '/mnt']
     s = r.plain()
@@ -130,6 +135,31 @@ def kernel_log(r):
         Try('read', 'syslog 3 buf:1024 1024', ('EPERM',), 'root'),
         Try('size', 'syslog 10 null 0', ('EPERM',), 'root'),
         Try('clear', 'syslog 5 null 0', ('EPERM',), '')])
+
+
+ADD_KEY, KEYCTL, JOIN, SESSION = {
+    'x86_64': (248, 250), 'aarch64': (217, 219)}.get(os.uname().machine, (0, 0)) + (1, -3)
+
+
+def plant_key():
+    """In a child: a session keyring of its own, with a key that whoever inherits it finds."""
+    call = ctypes.CDLL(None, use_errno=True).syscall
+    call(KEYCTL, JOIN, None)
+    call(ADD_KEY, b'user', b'sbx-planted', b'secret', ctypes.c_size_t(6), SESSION)
+
+
+@test(33, 'keyctl', 'a key of the caller is not found')
+def key_of_the_caller(r):
+    if not KEYCTL:
+        raise rig.Lacks('the numbers of these calls are not known here')
+    search = "search keyctl 10 -3 'user 'sbx-planted 0"
+    free = rig.parse(r.run([r.helper, 'calls', search], preexec_fn=plant_key).out)
+    if free['search'][0] in ('ENOSYS', 'EDQUOT'):
+        raise rig.Lacks('no keys here: %s' % free['search'][0])
+    check(free['search'][0] == 'OK', 'the control does not find it: %r' % free)
+    s = r.session(preexec_fn=plant_key)
+    found = s.probe('calls', search)
+    check(found['search'][0] in ('EPERM', 'ENOKEY', 'EACCES'), 'it was found: %r' % found)
 
 
 @test(33, 'keyctl add_key request_key', 'no key is made, asked for or read')

@@ -2,6 +2,7 @@
 import os
 import shutil
 import struct
+import tempfile
 
 import rig
 from rig import INSIDE, Refused, Try, check, test
@@ -69,6 +70,22 @@ def enter_spaces(r):
     rig.refusals(r, r.plain(), tries)
 
 
+@test(22, '-', 'every namespace is another than that of the host')
+def spaces_differ(r):
+    kinds = ['cgroup', 'ipc', 'mnt', 'net', 'pid', 'user', 'uts']
+    paths = ['/proc/self/ns/' + k for k in kinds]
+    s = r.plain()
+    inside, outside = s.probe('link', *paths), r.outside('user', 'link', *paths)
+    check(all(v[0] == 'OK' for v in (*inside.values(), *outside.values())) and
+          len(inside) == len(kinds), 'not all can be read: %r' % inside)
+    same = [p for p in paths if inside[p] == outside[p]]
+    check(not same, 'shared with the host: ' + ' '.join(same))
+    check(r.outside('user', 'link', *paths) == outside, 'the control: they differ by themselves')
+    groups = s.sh('cat /proc/self/cgroup').out.split()
+    check(groups and all(g.endswith(b':/') for g in groups), 'control groups: %r' % groups)
+    check(s.sh('hostname').out.strip().decode() != os.uname().nodename, 'the name of the host')
+
+
 @test(23, 'chroot pivot_root', 'no other root, and no way up from this one')
 def change_root(r):
     s = r.plain()
@@ -96,8 +113,8 @@ def plant(path, source, uid, mode, caps):
 def planted_by_root(r, s):
     base = os.stat(os.path.join(s.upper, 'workspace', 'inside')).st_uid - 1000 if r.is_root else 0
     folder = os.path.join(s.upper, 'workspace')
-    out = os.path.join(r.dir, 'planted')
-    os.mkdir(out, 0o755)
+    out = tempfile.mkdtemp(prefix='planted.', dir=r.dir)
+    os.chmod(out, 0o755)
     kinds = {'suid-host': (0, 0o6755, False), 'suid-base': (base, 0o6755, False),
              'caps-host': (0, 0o755, True), 'caps-base': (base, 0o755, True)}
     for name, (uid, mode, caps) in kinds.items():

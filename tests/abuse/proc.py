@@ -15,6 +15,17 @@ SECRET = ['/proc/kcore', '/proc/kallsyms', '/proc/keys', '/proc/key-users', '/pr
           '/proc/kpageflags', '/proc/latency_stats']
 
 
+LOCKED = ['/proc/sys', '/proc/bus', '/proc/fs', '/proc/irq']
+COVERED = SECRET + ['/proc/acpi', '/proc/asound', '/proc/cmdline', '/proc/timer_stats', '/proc/scsi',
+                    '/proc/sysrq-trigger', '/proc/kpagecgroup']
+
+
+def flags_of(mounts, path):
+    """Of the mount at this very path; [] when there is none."""
+    lines = [line.split(' ') for line in mounts.decode().splitlines()]
+    return next((line[3].split(',') for line in reversed(lines) if line[1] == path), [])
+
+
 def values(paths):
     found = {}
     for path in paths:
@@ -35,6 +46,14 @@ def settings(r):
     bad = ['%s: %s' % (p, v[0]) for p, v in found.items() if v[0] not in NO_WRITE]
     check(not bad, '; '.join(bad))
     check(values(KERNEL) == before, 'a value of the host has changed')
+    # Each wall by itself: whoever could write finds a mount that is read only, or a cover.
+    mounts = s.exec('cat', '/proc/self/mounts').out
+    for path in LOCKED:
+        flags = flags_of(mounts, path)
+        check(not os.path.exists(path) or 'ro' in flags, '%s is mounted %r' % (path, flags))
+    check(not os.path.exists('/proc/sysrq-trigger') or flags_of(mounts, '/proc/sysrq-trigger'),
+          'sysrq-trigger is not covered')
+    check(not flags_of(mounts, '/proc/loadavg'), 'the control: something else is covered')
     free = r.outside('userns', 'open', KERNEL[-1] + ':w')
     check(free[KERNEL[-1] + ':w'][0] == 'OK', 'refused without a jail: %r' % free)
     try:
@@ -51,6 +70,9 @@ def secrets(r):
     bad = ['%s: %s %s' % (p, *v) for p, v in found.items()
            if v[0] not in NO_WRITE and v[1] != '(empty)']
     check(not bad, '; '.join(bad))
+    mounts = r.plain().exec('cat', '/proc/self/mounts').out
+    bare = [p for p in COVERED if os.path.exists(p) and not flags_of(mounts, p)]
+    check(not bare, 'not covered: ' + ' '.join(bare))
     free = r.outside('user', 'open', '/proc/kallsyms:r', '/proc/keys:r', '/proc/key-users:r')
     check(any(v[0] == 'OK' and v[1] != '(empty)' for v in free.values()),
           'refused without a jail: %r' % free)

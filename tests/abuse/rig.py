@@ -61,9 +61,9 @@ def until(condition, seconds, pause=0.02):
 
 
 class Session:
-    def __init__(self, rig, *options):
+    def __init__(self, rig, *options, **how):
         self.rig = rig
-        self.id = rig.sbx('create', '-q', '--runtime', 'shell', *options).out.decode().strip()
+        self.id = rig.sbx('create', '-q', '--runtime', 'shell', *options, **how).out.decode().strip()
         check(self.id.startswith('sess_'), 'create printed %r' % self.id)
         rig.sessions.append(self)
         self.path = os.path.join(rig.home, 'sessions', self.id)
@@ -126,6 +126,7 @@ class Rig:
         self.sessions = []
         self.children = []
         self._plain = None
+        self.off = ''  # of sbx-walls-off: see walls.py
 
     def who(self):
         if IS_ROOT and not self.is_root:
@@ -138,6 +139,8 @@ class Rig:
         for name in ('ASAN_OPTIONS', 'UBSAN_OPTIONS', 'LSAN_OPTIONS'):
             if name in os.environ:
                 env[name] = os.environ[name]
+        if self.off:
+            env['SBX_TEST_WALLS_OFF'] = self.off
         env.update(more)
         return env
 
@@ -168,8 +171,8 @@ class Rig:
                                                       r.err[-300:]))
         return r
 
-    def session(self, *options):
-        return Session(self, *options)
+    def session(self, *options, **how):
+        return Session(self, *options, **how)
 
     def plain(self):
         """A session that several tests share; they leave it as it was."""
