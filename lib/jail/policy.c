@@ -190,6 +190,8 @@ static const char *action_name(uint32_t action)
 		return "EACCES";
 	case SECCOMP_ERRNO(EAFNOSUPPORT):
 		return "EAFNOSUPPORT";
+	case SECCOMP_ERRNO(EPROTONOSUPPORT):
+		return "EPROTONOSUPPORT";
 	case SECCOMP_ERRNO(EOPNOTSUPP):
 		return "EOPNOTSUPP";
 	default:

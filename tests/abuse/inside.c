@@ -69,7 +69,7 @@ void say(const char *attempt, long r, int error)
 static const struct probe *find(const char *name)
 {
 	static const struct probe *const all[] = {
-		call_probes, socket_probes, process_probes, file_probes };
+		call_probes, socket_probes, process_probes, file_probes, fuzz_probes };
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		for (const struct probe *p = all[i]; p->name; p++)

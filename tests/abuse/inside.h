@@ -8,7 +8,8 @@ struct probe {
 	int (*run)(int argc, char **argv); /* argv[0] is the first word after the name */
 };
 
-extern const struct probe call_probes[], socket_probes[], process_probes[], file_probes[];
+extern const struct probe call_probes[], socket_probes[], process_probes[], file_probes[],
+	fuzz_probes[];
 
 /* Prints "PROBE ATTEMPT OK value", or the name of the error when r is -1. */
 void say(const char *attempt, long r, int error);
