@@ -3,6 +3,7 @@ import ctypes
 import os
 import pty
 import select
+import struct
 import termios
 
 import rig
@@ -241,6 +242,15 @@ def machine_calls(r):
     check(all(v[0] == 'OK' for v in free.values()), 'asking is refused too: %r' % free)
 
 
+def program_i386(code):
+    """ELF header, one program header, and: mov $1, %eax; mov $code, %ebx; int $0x80"""
+    base, size = 0x08048000, 52 + 32 + 12
+    head = b'\x7fELF\1\1\1' + bytes(9) + struct.pack('<HHIIIIIHHHHHH', 2, 3, 1, base + 84, 52, 0, 0, 52, 32,
+                                                      1, 40, 0, 0)
+    load = struct.pack('<IIIIIIII', 1, 0, base, base, size, size, 5, 0x1000)
+    return head + load + b'\xb8\1\0\0\0\xbb' + struct.pack('<I', code) + b'\xcd\x80'
+
+
 @test(38, 'x32 int80 unknown_call', 'calls of other machines, and unknown ones, lead nowhere')
 def foreign(r):
     s = r.plain()
@@ -255,6 +265,16 @@ def foreign(r):
         check(free['i386-getpid'][0] == 'OK', 'the control: %r' % free)
     got = s.probe('calls', 'unknown unknown')
     check(got['unknown'][0] == 'ENOSYS', 'an unknown call: %r' % got)
+    # A whole program of that machine: exit(42).
+    path = os.path.join(r.scratch, 'program-i386')
+    with open(path, 'wb') as f:
+        f.write(program_i386(42))
+    os.chmod(path, 0o755)
+    s.put('/workspace/program-i386', path)
+    code = s.exec('/workspace/program-i386', ok=False).code
+    check(code in (126, 128 + 31), 'it ran: exit %d' % code)
+    if free['i386-getpid'][0] == 'OK':
+        check(r.run([path]).code == 42, 'the control does not run')
 
 
 @test(39, 'vsock_high_bits clone_high_bits tiocsti_high_bits core_limit_set',

@@ -181,6 +181,20 @@ class Walls:
         check(why, 'test %d is green' % number)
         return why[:110]
 
+    def try_userns(self):
+        """Without any filter the limit of the namespace still holds."""
+        self.rig.off = 'seccomp'
+        calls = ['unshare unshare 0x10000000', 'clone clone 0x10000011 0 0 0 0',
+                 'clone3 clone3 q:0x10000000,0,0,0,17,0,0,0 64']
+        found = self.rig.session().probe('calls', *calls)
+        self.rig.forget()
+        check(len(found) == 3 and {v[0] for v in found.values()} == {'ENOSPC'}, 'not refused: %r' % found)
+        self.rig.off = 'seccomp,no_userns'
+        free = self.rig.session().probe('calls', *calls)
+        self.rig.forget()
+        check(all(v[0] == 'OK' for v in free.values()), 'the control is refused: %r' % free)
+        return 'ENOSPC'
+
     def try_sweep(self):
         """What is mounted too loosely is found before anything runs."""
         for off in ('nosuid', 'readonly'):
@@ -235,6 +249,7 @@ def main():
         actions += [('%s no key: %s, test %d' % (letter, off, n), w.try_other, tuple(off.split()), n)
                     for off, n, modes in OTHERS if mode in modes]
         actions.append(('%s no key: what the sweep is for' % letter, w.try_sweep))
+        actions.append(('%s no key: no user namespace without a filter either' % letter, w.try_userns))
         only = set(sys.argv[4:])
         actions = [a for a in actions if not only or only & set(map(str, a[2:]))]
         print('1..%d' % (len(actions) + 2))
