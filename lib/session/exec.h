@@ -89,7 +89,7 @@ struct exec {
 	uint64_t keep_bytes;            /* [bytes] output kept on disk */
 	struct waiter *waiters;         /* connections that gave the same request id */
 	char request_body[DIGEST_TEXT];
-	int64_t poll_ms;                /* when memory is polled next */
+	int64_t poll_ms, cpu_poll_ms;   /* when memory, and CPU time, are looked at next */
 	uint64_t oom_before;            /* kills in the context's group before this cell */
 	uint64_t peak_memory;           /* [bytes] */
 	uint64_t pids_peak;

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/number.h"
+#include "session/limit-cpu.h"
 #include "session/super.h"
 
 /* [ms] Sources: DESIGN.md section 6; 9-jail-measured.md 5 and 7. */
@@ -34,6 +35,7 @@ void limit_begin(struct exec *e)
 	e->begin_ticks = ticks_now();
 	e->deadline_ms = e->timeout_ms ? now + (int64_t)e->timeout_ms : 0;
 	e->poll_ms = now + MEMORY_FIRST_MS;
+	e->cpu_poll_ms = now;
 	if (!e->s->disk.is_counted)
 		watch_disk_allow(&e->s->disk, changes_bytes(e->s->changes), changes_entries(e->s->changes));
 	watch_disk_begin(&e->s->disk, now);
@@ -145,6 +147,7 @@ static void check_exec(struct exec *e, int64_t now)
 	}
 	if (e->phase == PHASE_RUNNING && e->x && limit_is_polled(e->s))
 		check_memory(e, now);
+	limit_cpu_step(e, now);
 }
 
 /* Something of the inside can write right now. */
@@ -263,6 +266,7 @@ int64_t limit_next_ms(struct super *s)
 		sooner(&at, e->stage != STOP_NOT ? e->stage_ms : e->deadline_ms);
 		if (e->phase == PHASE_RUNNING && limit_is_polled(s))
 			sooner(&at, e->poll_ms);
+		sooner(&at, limit_cpu_next_ms(e));
 	}
 	for (size_t i = 0; i < CONTEXT_PLACES; i++) {
 		sooner(&at, s->contexts[i].kill_ms);

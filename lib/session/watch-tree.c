@@ -129,6 +129,31 @@ uint64_t watch_tree_rss(pid_t pid)
 	return sum;
 }
 
+/* Clock ticks of a process and of the children that it has waited for. The name may have spaces
+ * and brackets. Source: proc_pid_stat(5), fields 14 to 17. */
+static uint64_t read_ticks(pid_t pid)
+{
+	unsigned long long user, system, waited_user, waited_system;
+	char path[32], buf[1024];
+
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	const char *p = read_proc(path, buf, sizeof buf) > 0 ? strrchr(buf, ')') : NULL;
+	if (!p || sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu",
+			  &user, &system, &waited_user, &waited_system) != 4)
+		return 0;
+	return user + system + waited_user + waited_system;
+}
+
+uint64_t watch_tree_cpu_ms(pid_t pid)
+{
+	auto_free struct tree *t = tree_read(pid);
+	uint64_t ticks = 0;
+
+	for (uint32_t i = 0; i < t->n; i++)
+		ticks += read_ticks(t->pids[i]);
+	return ticks * 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
+}
+
 pid_t watch_child(pid_t pid)
 {
 	char path[64], buf[32];

@@ -77,6 +77,9 @@ enum { WATCH_TREE_MAX = 4096 };
 /* Source: proc_pid_task(5) children. A process may be missed while the tree changes. */
 uint32_t watch_tree_count(pid_t pid);
 
+/* [ms] CPU time, with that of those which have been waited for. */
+uint64_t watch_tree_cpu_ms(pid_t pid);
+
 /* [bytes] Resident memory that is not of a file; what is shared counts once. */
 uint64_t watch_tree_rss(pid_t pid);
 

@@ -436,6 +436,24 @@ def spin(r):
           'CPU time: %s %r' % (got['status'], got['reason']))
 
 
+# None of them lives for long; together they go on for as long as they are let.
+RELAY = '''end=$(($(date +%s) + 20))
+while [ $(date +%s) -lt $end ]; do timeout 0.3 sh -c "while :; do :; done"; done'''
+
+
+@test(76, 'limits.cpu', 'the limit of CPU time counts what all children used')
+def spin_in_turn(r):
+    for script in (RELAY, '%s spin 4' % INSIDE):
+        got = r.plain().json('sh', '-c', script, options=['--timeout', '60', '--cpu-time', '1'], seconds=90)
+        check(got['status'] == 'timeout' and got['reason']['kind'] == 'timeout_cpu',
+              '%s: %s %r after %d ms' % (script[:20], got['status'], got['reason'], got['duration_ms']))
+        # It is looked at each 50 ms when it is near; a slow machine is late.
+        check(got['usage']['cpu_ms'] < 1500 + 2000 * rig.SCALE, 'it had %d ms' % got['usage']['cpu_ms'])
+    less = r.plain().json('sh', '-c', 'timeout 0.2 sh -c "while :; do :; done"; echo done',
+                                 options=['--cpu-time', '1'])
+    check(less['stdout'] == 'done\n', 'the control: %r' % less)
+
+
 SHARED = '''import ctypes, os, sys, time
 libc = ctypes.CDLL(None)
 kept = []
