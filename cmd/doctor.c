@@ -223,6 +223,13 @@ static void print_fallbacks(const struct findings *d)
 	}
 }
 
+static bool has_fix(const struct findings *d, int i, const char *fix)
+{
+	const char *own = fix_of(d, i);
+
+	return own && !strcmp(own, fix);
+}
+
 /* One line for all that the same helps. */
 static void print_fixes(const struct findings *d)
 {
@@ -230,12 +237,12 @@ static void print_fixes(const struct findings *d)
 		const char *fix = fix_of(d, i);
 		bool said = false;
 		for (int j = 0; fix && j < i; j++)
-			said |= fix_of(d, j) && !strcmp(fix, fix_of(d, j));
+			said |= has_fix(d, j, fix);
 		if (!fix || said)
 			continue;
 		printf("  fix for %s", limit_names[i]);
 		for (int j = i + 1; j < LIMIT_KINDS; j++)
-			if (fix_of(d, j) && !strcmp(fix, fix_of(d, j)))
+			if (has_fix(d, j, fix))
 				printf(", %s", limit_names[j]);
 		printf(": %s\n", fix);
 	}

@@ -4,12 +4,19 @@ SBX_TEST_SCALE   multiplies every time bound (default 1)
 SBX_TEST_REQUIRE a test that is skipped fails, unless the machine cannot have it (Lacks)
 """
 import os
+import signal
 import traceback
 
 SCALE = float(os.environ.get("SBX_TEST_SCALE", "1"))
 REQUIRE = bool(os.environ.get("SBX_TEST_REQUIRE"))
 USER = 4242  # an id without an account
 IS_ROOT = os.geteuid() == 0
+
+
+# A caller in the background ignores these, and so would everything that is started here.
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
 
 
 class Skip(Exception):

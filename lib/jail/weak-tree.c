@@ -198,7 +198,7 @@ uint32_t weak_tree_sweep(void)
 		if (pid < 0 && errno == ECHILD)
 			break;
 		weak_tree_signal(SIGKILL, 0, NULL, 0);
-		nanosleep(&(struct timespec){ 0, PAUSE_MS * 1000000 }, NULL);
+		nanosleep(&(struct timespec){ 0, PAUSE_MS * 1000000L }, NULL);
 	}
 	return n;
 }

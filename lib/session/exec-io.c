@@ -221,8 +221,10 @@ void exec_input(struct exec *e, const void *p, size_t n)
 		return; /* against the protocol: one chunk at a time */
 	text_put_bytes(&e->input_left, p, n);
 	e->input_ended = n == 0;
-	if (n)
-		e->at_line_start = memchr("\r\n", ((const char *)p)[n - 1], 2);
+	if (n) {
+		char last = ((const char *)p)[n - 1];
+		e->at_line_start = last == '\r' || last == '\n';
+	}
 	if (e->tty_fd >= 0 || e->input_fd >= 0)
 		exec_write_input(e);
 }
