@@ -124,7 +124,7 @@ static int read_words(char *text, size_t n, const char *path, struct words *w, s
 	if (!fmt_is_json(text, n))
 		return strlen(text) == n ? read_lines(text, path, w, f) :
 					   fail_at(f, path, 1, "it has a NUL in it");
-	int r = fmt_parse(path, text, n, &doc, f);
+	int r = fmt_parse_json(path, text, n, &doc, f);
 	return r < 0 ? r : fmt_fill(doc, keys, w, f);
 }
 

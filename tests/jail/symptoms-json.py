@@ -6,7 +6,7 @@ from kit import check, eq, test, until
 
 RESULT = ["schema", "session_id", "execution_id", "status", "exit_code", "signal", "reason", "stdout", "stdout_bytes",
           "stdout_kept", "stdout_truncated", "stderr", "stderr_bytes", "stderr_kept", "stderr_truncated", "files",
-          "files_total", "files_truncated", "files_shared_with", "artifacts", "usage", "state", "warnings",
+          "files_total", "files_truncated", "files_shared_with", "artifacts", "usage", "state", "isolation", "warnings",
           "leftovers_killed", "logs", "started_at", "duration_ms", "hint"]
 
 
