@@ -35,10 +35,12 @@ if [ -e "$sbx-full" ]; then
 	mkdir "$home/bin"
 	cp "$sbx" "$home/bin/sbx"
 	alone=$home/bin/sbx
-	same 'JSON alone' "$plan" "$(plan "$alone" create --dry-run -f - <"$home/a.json")"
-	code=0
-	text=$("$alone" create --dry-run -f - <"$home/a.yaml" 2>&1) || code=$?
-	same 'YAML alone' '3 sbx create: YAML needs the program sbx-full, which is not installed' "$code $text"
+	same 'options alone' "$plan" "$(plan "$alone" create --dry-run --runtime shell --pids 77)"
+	for file in a.yaml a.json; do
+		code=0
+		text=$("$alone" create --dry-run -f - <"$home/$file" 2>&1) || code=$?
+		same "$file alone" '3 sbx create: a description needs the program sbx-full, which is not installed' "$code $text"
+	done
 	code=0
 	text=$("$alone" cp nosuch:/x - 2>&1) || code=$?
 	same 'tar alone' '3 sbx cp: tar needs the program sbx-full, which is not installed' "$code $text"

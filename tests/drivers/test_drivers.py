@@ -13,6 +13,11 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from driver import Driver, PROGRAMS, SCALE  # noqa: E402
 
+# A caller in the background ignores these, and a shell cannot trap what it was born ignoring.
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
+
 
 def importable(module):
     return subprocess.run(['/usr/bin/python3', '-c', 'import ' + module],

@@ -23,8 +23,12 @@
 
 static struct jail_spec spec_of(const struct rig *r)
 {
+	/* Without a file of its own a jail has no mount at /run/sbx. */
+	static const struct jail_file file = { "file", "x", 1 };
+
 	return (struct jail_spec){ .id = "sess_rig", .hostname = "rig", .fs_fd = r->fs, .skel_fd = r->skel,
-		.id_base = r->id_base, .shm_bytes = 1 << 20 };
+		.id_base = r->id_base, .shm_bytes = 1 << 20,
+		.files = &file, .n_files = 1 };
 }
 
 /* Starts a jail that must fail in its set-up. */
