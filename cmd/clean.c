@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "session/client.h"
 #include "session/session.h"
+#include "session/spec.h"
 #include "cmds.h"
 
 struct clean_args {
@@ -109,10 +110,11 @@ static int report(const struct cleaned *c)
 
 static int run(struct cmd_env *env, const void *p, struct fault *f)
 {
-	static char tmp[] = "/tmp", var_tmp[] = "/var/tmp", shm[] = "/dev/shm";
-	char *paths[] = { tmp, var_tmp, shm, NULL };
+	char *paths[4];
 	struct cleaned c = { 0 };
 	auto_fd int conn = -1;
+
+	spec_temp_dirs(&env->session.spec, paths);
 	int r = session_connect(&env->session, &conn, f);
 
 	if (!r)

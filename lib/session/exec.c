@@ -15,6 +15,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "session/gate.h"
+#include "session/spec.h"
 #include "session/super.h"
 
 /* --- making one ---------------------------------------------------------------------- */
@@ -174,12 +175,11 @@ void exec_accept_files(struct super *s, struct conn *c, struct msg *m)
 
 void exec_clean(struct super *s)
 {
-	static char *const paths[] = { (char *)"/tmp", (char *)"/var/tmp", (char *)"/dev/shm", NULL };
 	struct exec *e = exec_new(s, NULL);
 
-	e->w.r.language = e->w.r.context = e->w.r.workdir = e->w.r.request_id = "";
-	e->w.r.argv = mem_new_array(char *, array_size(paths));
-	memcpy(e->w.r.argv, paths, sizeof paths);
+	e->w.r.language = e->w.r.context = e->w.r.workdir = e->w.r.request_id = e->w.r.term = "";
+	e->w.r.argv = mem_new_array(char *, 4);
+	spec_temp_dirs(&s->session->spec, e->w.r.argv);
 	e->w.r.env = mem_new(char *);
 	e->is_files = true;
 	e->files = FILES_EMPTY;

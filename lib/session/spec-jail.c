@@ -29,3 +29,13 @@ void spec_jail(const struct session_spec *s, uint32_t id_base, struct jail_spec 
 		.n_files = s->one_command ? 0 : DRIVERS,
 	};
 }
+
+void spec_temp_dirs(const struct session_spec *s, char **ret)
+{
+	static char tmp[] = "/tmp", var_tmp[] = "/var/tmp", shm[] = "/dev/shm";
+
+	ret[0] = tmp;
+	ret[1] = var_tmp;
+	ret[2] = s->isolation == ISOLATION_WEAK ? NULL : shm;
+	ret[3] = NULL;
+}

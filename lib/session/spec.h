@@ -99,6 +99,10 @@ int spec_parse_disk(const char *word, int *ret_kind, uint64_t *ret_bytes, struct
  * report, 0: not known; is_owner: its payload has the caller's own id. */
 const char *spec_weak_warning(int landlock_abi, bool is_owner);
 
+/* The temporary directories inside that such a session has to itself, NULL at the end; room for 4. A
+ * weak one has the host's /dev/shm. */
+void spec_temp_dirs(const struct session_spec *s, char **ret);
+
 /* The jail of such a session, but for its descriptors (-1). Points into s. */
 struct jail_spec;
 void spec_jail(const struct session_spec *s, uint32_t id_base, struct jail_spec *ret);

@@ -253,6 +253,15 @@ def rest(k):
     eq(kit.read(f"{k.scratch}/out"), "new\n")
     check("/dev/pts/" in s.exec("-t", "--", "tty").out, "no terminal")
     eq(s.exec("-w", "/tmp", "--", "cat", "t").out, "t\n", "--workdir")
+    own = f"/dev/shm/{os.path.basename(k.dir)}"
+    with open(own, "wb"):
+        k.give(own)
+    try:
+        eq(s.sbx("clean").code, 0, "clean")
+        check(os.path.exists(own), "clean has emptied the host's /dev/shm")
+    finally:
+        os.unlink(own)
+    eq(s.exec("--", "sh", "-c", "ls $TMPDIR").out, "", "what clean has left")
     s.asleep(10)
     eq(s.processes(), {}, "processes")
     eq(s.exec("--", "cat", "new").out, "new\n", "after it slept")
