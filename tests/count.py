@@ -3,6 +3,7 @@
     count.py BUILD-DIRECTORY...
 """
 import json
+import re
 import sys
 import xml.etree.ElementTree as tree
 
@@ -18,11 +19,19 @@ def reasons(test):
     return (lines + test.get("stderr", "").splitlines())[-SHOWN:]
 
 
+def read_xml(path):
+    """meson puts what tests print into it as it is; XML has no control characters."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        text = file.read()
+    text = re.sub("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "?", text)
+    return text.encode()
+
+
 def main():
     passed = failed = skipped = 0
     for build in sys.argv[1:]:
         logs = f"{build}/meson-logs/testlog"
-        for case in tree.parse(logs + ".junit.xml").getroot().iter("testcase"):
+        for case in tree.fromstring(read_xml(logs + ".junit.xml")).iter("testcase"):
             name = f'{case.get("classname")} {case.get("name")}'
             if case.find("failure") is not None or case.find("error") is not None:
                 failed += 1
