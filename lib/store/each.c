@@ -80,18 +80,28 @@ static void trash_half_made(struct store *st, int sessions, const char *name)
 	store_trash(st, sessions, name, name, &f);
 }
 
-static int read_list(struct store *st, bool one_off, struct list *l, struct fault *f)
+static int open_sessions(struct store *st, DIR **ret, struct fault *f)
 {
-	struct dirent *e;
 	int fd, r = file_open_dir(st->dir, "sessions", &fd, f);
 
 	if (r < 0)
 		return r;
-	DIR *d = fdopendir(fd);
-	if (!d) {
-		close(fd);
-		return fault_set(f, FAULT_SYSTEM, errno, "read sessions");
-	}
+	*ret = fdopendir(fd);
+	if (*ret)
+		return 0;
+	r = errno;
+	close(fd);
+	return fault_set(f, FAULT_SYSTEM, r, "read sessions");
+}
+
+static int read_list(struct store *st, bool one_off, struct list *l, struct fault *f)
+{
+	struct dirent *e;
+	DIR *d;
+	int r = open_sessions(st, &d, f);
+
+	if (r < 0)
+		return r;
 	/* Valid ids begin with no dot: neither "." nor a session that is being made is one. */
 	while ((void)(errno = 0), (e = readdir(d))) {
 		if (one_off && e->d_name[0] == '.')
@@ -111,21 +121,20 @@ static int read_list(struct store *st, bool one_off, struct list *l, struct faul
 int store_count(struct store *st, uint64_t *ret_n, struct fault *f)
 {
 	struct dirent *e;
-	int fd, r = file_open_dir(st->dir, "sessions", &fd, f);
 	uint64_t n = 0;
+	DIR *d;
+	int r = open_sessions(st, &d, f);
 
 	if (r < 0)
 		return r;
-	DIR *d = fdopendir(fd);
-	if (!d) {
-		close(fd);
-		return fault_set(f, FAULT_SYSTEM, errno, "read sessions");
-	}
-	while ((e = readdir(d)))
+	while ((void)(errno = 0), (e = readdir(d)))
 		n += id_is_valid(e->d_name);
+	if (errno)
+		r = fault_set(f, FAULT_SYSTEM, errno, "read sessions");
 	closedir(d);
-	*ret_n = n;
-	return 0;
+	if (!r)
+		*ret_n = n;
+	return r;
 }
 
 static int visit(struct store *st, bool one_off, int (*fn)(struct store_session *s, void *arg),
