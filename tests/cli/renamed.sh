@@ -16,8 +16,8 @@ targets=$(ninja -C "$temp/build" -t targets all | sed -n -E 's/^((man|completion
 programs=$(ninja -C "$temp/build" -t targets all | sed -n -E 's/^(cmd\/abc(-full)?): .*/\1/p')
 # shellcheck disable=SC2086 # lists of words
 ninja -C "$temp/build" -j2 $programs $targets >"$temp/log" 2>&1 || { tail -30 "$temp/log"; exit 1; }
-meson install -C "$temp/build" --no-rebuild --destdir "$temp/root" >"$temp/log" 2>&1 || { tail -30 "$temp/log"; exit 1; }
-usr=$temp/root/usr
+meson install -C "$temp/build" --no-rebuild --destdir "$temp/dest" >"$temp/log" 2>&1 || { tail -30 "$temp/log"; exit 1; }
+usr=$temp/dest/usr
 
 for page in "$source"/man/*.scd; do
 	name=$(basename "$page" .scd)
@@ -27,7 +27,7 @@ for file in bin/abc share/bash-completion/completions/abc share/zsh/site-functio
 	share/fish/vendor_completions.d/abc.fish; do
 	[ -s "$usr/$file" ] || bad "$file is not installed"
 done
-[ -z "$(find "$temp/root" -name '*sbx*')" ] || bad "installed under the usual name: $(find "$temp/root" -name '*sbx*')"
+[ -z "$(find "$temp/dest" -name '*sbx*')" ] || bad "installed under the usual name: $(find "$temp/dest" -name '*sbx*')"
 
 # Formats, paths and variables keep their names: sbx.result/1, ~/.local/state/sbx, SBX_HOME.
 names_usual() { grep -nE "(^|[^/.[:alnum:]_-])sbx([^./[:alnum:]_]|\$)|sbx-[a-z]+\([0-9]\)"; }
