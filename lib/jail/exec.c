@@ -181,12 +181,13 @@ void jail_exec_signal(struct jail_exec *x, int signal, enum jail_target to)
 	ask(x, WIRE_SIGNAL, &t);
 }
 
-void jail_exec_kill_since(struct jail_exec *x, uint64_t since_ticks)
+void jail_exec_signal_since(struct jail_exec *x, int signal, uint64_t since_ticks)
 {
 	auto_text struct text t = { 0 };
 
+	frame_put_u32(&t, (uint32_t)signal);
 	frame_put_u64(&t, since_ticks);
-	ask(x, WIRE_KILL_SINCE, &t);
+	ask(x, WIRE_SIGNAL_SINCE, &t);
 }
 
 void jail_exec_resize(struct jail_exec *x, uint16_t rows, uint16_t columns)

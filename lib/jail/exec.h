@@ -82,9 +82,9 @@ int jail_exec_read(struct jail_exec *x, struct jail_exec_event *ret, struct faul
 /* Asks the exec-init to send a signal; it may be too late. */
 void jail_exec_signal(struct jail_exec *x, int signal, enum jail_target to);
 
-/* Asks it to SIGKILL every process that started after since_ticks (proc_pid_stat(5) field
- * 22), but the leader. */
-void jail_exec_kill_since(struct jail_exec *x, uint64_t since_ticks);
+/* Asks it to send a signal to every process that started after since_ticks (proc_pid_stat(5)
+ * field 22), but the leader. */
+void jail_exec_signal_since(struct jail_exec *x, int signal, uint64_t since_ticks);
 
 void jail_exec_resize(struct jail_exec *x, uint16_t rows, uint16_t columns);
 

@@ -167,12 +167,14 @@ static void send_signal(struct run *x, int signal, uint32_t target)
 		kill(target == JAIL_TO_GROUP ? -x->leader : x->leader, signal);
 }
 
-static void sweep_newer(const struct run *x, uint64_t since_ticks)
+static void signal_newer(const struct run *x, int signal, uint64_t since_ticks)
 {
+	if (!x->leader || signal < 1 || signal > 64)
+		return;
 	if (is_shared(x))
-		weak_tree_signal(SIGKILL, since_ticks, NULL, 0);
+		weak_tree_signal(signal, since_ticks, NULL, 0);
 	else
-		sweep_since(since_ticks, x->leader);
+		sweep_since(signal, since_ticks, x->leader);
 }
 
 /* With a pid namespace everything ends with this process. */
@@ -201,10 +203,11 @@ static void take_message(struct run *x)
 		send_signal(x, signal, frame_get_u32(&m));
 		break;
 	}
-	case WIRE_KILL_SINCE:
-		if (x->leader)
-			sweep_newer(x, frame_get_u64(&m));
+	case WIRE_SIGNAL_SINCE: {
+		int signal = (int)frame_get_u32(&m);
+		signal_newer(x, signal, frame_get_u64(&m));
 		break;
+	}
 	case WIRE_RESIZE: {
 		struct winsize size = { .ws_row = (uint16_t)frame_get_u32(&m) };
 		size.ws_col = (uint16_t)frame_get_u32(&m);

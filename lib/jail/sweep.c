@@ -32,7 +32,7 @@ uint32_t sweep_all(void)
 	}
 }
 
-static bool kill_newer(uint64_t since_ticks, pid_t leader)
+static bool signal_newer(int signal, uint64_t since_ticks, pid_t leader)
 {
 	bool found = false;
 	DIR *d = opendir("/proc");
@@ -42,7 +42,7 @@ static bool kill_newer(uint64_t since_ticks, pid_t leader)
 		long pid = strtol(e->d_name, NULL, 10);
 		if (pid <= 1 || pid == leader || proc_start_ticks((pid_t)pid) <= since_ticks)
 			continue;
-		kill((pid_t)pid, SIGKILL);
+		kill((pid_t)pid, signal);
 		found = true;
 	}
 	if (d)
@@ -50,10 +50,12 @@ static bool kill_newer(uint64_t since_ticks, pid_t leader)
 	return found;
 }
 
-void sweep_since(uint64_t since_ticks, pid_t leader)
+void sweep_since(int signal, uint64_t since_ticks, pid_t leader)
 {
 	/* Those that one of them made meanwhile are found by the next round. Zombies of a
-	 * living parent are found each time, hence the bound. */
-	for (int round = 0; round < 8 && kill_newer(since_ticks, leader); round++)
+	 * living parent are found each time, hence the bound. What need not die is told once. */
+	int rounds = signal == SIGKILL ? 8 : 1;
+
+	while (rounds-- && signal_newer(signal, since_ticks, leader))
 		;
 }

@@ -3,7 +3,7 @@
  *
  * Host to init:      PLAN, RELEASE, SPARE.
  * Init to host:      READY, SPARED, REAPED, FAILED.
- * Host to exec-init: START, SIGNAL, KILL_SINCE, RESIZE.
+ * Host to exec-init: START, SIGNAL, SIGNAL_SINCE, RESIZE.
  * Exec-init to host: STARTED, REFUSED, ENDED.
  */
 #pragma once
@@ -18,7 +18,7 @@ enum wire_type {
 	WIRE_FAILED,     /* u32 number of the spare or 0, frame_put_fault */
 	WIRE_START,      /* command_put; descriptors: those that are not -1 */
 	WIRE_SIGNAL,     /* u32 signal, u32 target */
-	WIRE_KILL_SINCE, /* u64 ticks */
+	WIRE_SIGNAL_SINCE, /* u32 signal, u64 ticks */
 	WIRE_RESIZE,     /* u32 rows, u32 columns */
 	WIRE_STARTED,    /* empty; descriptor: master of the pty, if there is one */
 	WIRE_REFUSED,    /* u32 errno, string stage */

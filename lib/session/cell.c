@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -18,9 +19,20 @@
 #include "session/runtime.h"
 #include "session/start.h"
 #include "session/super.h"
+#include "sys/proc.h"
 
 /* [ms] Source: DESIGN.md section 6. */
-enum { INTERRUPT_GROUP_MS = 300, INTERRUPT_TERM_MS = 700, INTERRUPT_KILL_MS = 500 };
+enum { INTERRUPT_OWN_MS = 300, INTERRUPT_TERM_MS = 700, INTERRUPT_KILL_MS = 500 };
+
+/* Whose a process is is told by its start, in hundredths of a second: a cell begins in none in which
+ * something that an earlier one left has started. Mostly nothing is left. */
+static void await_tick(const struct context *c)
+{
+	const struct timespec ms = { 0, 1000000 };
+
+	for (int i = 0; i < 20 && c->newest_ticks && proc_now_ticks() <= c->newest_ticks; i++)
+		nanosleep(&ms, NULL);
+}
 
 static void send_cell(struct context *c, struct exec *e)
 {
@@ -30,6 +42,7 @@ static void send_cell(struct context *c, struct exec *e)
 	if (c->phase != CONTEXT_STARTING) {
 		e->interpreter = "kept";
 		e->phase = PHASE_STARTING;
+		await_tick(c);
 		exec_begin(e);
 	}
 	c->phase = CONTEXT_BUSY;
@@ -105,12 +118,18 @@ void cell_ready(struct context *c)
 
 /* --- ending a cell ------------------------------------------------------------------------- */
 
+/* To what the cell has started: what began in its first hundredth of a second is its own. */
+static void signal_own(const struct exec *e, int signal)
+{
+	jail_exec_signal_since(e->context->x, signal, e->begin_ticks - 1);
+}
+
 void cell_interrupt(struct exec *e)
 {
 	struct context *c = e->context;
 
 	e->stage = STOP_ASKED;
-	e->stage_ms = clock_now_ms() + INTERRUPT_GROUP_MS;
+	e->stage_ms = clock_now_ms() + INTERRUPT_OWN_MS;
 	if (c->current == e) {
 		jail_exec_signal(c->x, SIGINT, JAIL_TO_LEADER);
 		return;
@@ -128,11 +147,14 @@ void cell_stop_step(struct exec *e)
 
 	switch (e->stage) {
 	case STOP_ASKED:
-		jail_exec_signal(c->x, SIGINT, JAIL_TO_GROUP);
-		e->stage = STOP_GROUP;
+		/* What a call waits for that ignores the signal itself (system(3)); what earlier cells
+		 * started is in the same process group, and is left alone. */
+		jail_exec_signal(c->x, SIGINT, JAIL_TO_LEADER);
+		signal_own(e, SIGINT);
+		e->stage = STOP_OWN;
 		e->stage_ms = now + INTERRUPT_TERM_MS;
 		break;
-	case STOP_GROUP:
+	case STOP_OWN:
 		jail_exec_signal(c->x, SIGTERM, JAIL_TO_LEADER);
 		e->stage = STOP_TERMINATED;
 		e->stage_ms = now + INTERRUPT_KILL_MS;
@@ -155,9 +177,8 @@ void cell_done(struct context *c, const char *status, int code)
 	context_drain(c);
 	e->has_answer = true;
 	if (e->stage != STOP_NOT) {
-		/* The limit fired: what the cell started goes with it, its variables stay. Start
-		 * times are in hundredths of a second: what began in the cell's first is its own. */
-		jail_exec_kill_since(c->x, e->begin_ticks - 1);
+		/* The limit fired: what the cell started goes with it, its variables stay. */
+		signal_own(e, SIGKILL);
 	} else {
 		e->exit_code = code;
 		e->reason = REASON_EXIT;
@@ -190,4 +211,5 @@ void cell_release(struct exec *e)
 	if (!e->group.has_memory)
 		e->rss_bytes = (int64_t)watch_peak_rss(c->leader.pid);
 	e->children = look.children;
+	c->newest_ticks = look.newest_ticks;
 }

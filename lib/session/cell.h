@@ -32,6 +32,7 @@ struct context {
 	char lost_why[120];             /* how the last one died; "": nothing was lost */
 	int64_t cpu_seen_us;            /* CPU time so far: up to this cell, or its end */
 	int64_t waited_us;              /* as much of it is of children of the interpreter */
+	uint64_t newest_ticks;          /* when the last process that cells left started; 0: none */
 	uint64_t oom_seen;              /* kills in its memory group so far */
 	int64_t kill_ms;                /* it hung up: when it is killed; 0: it did not */
 	size_t n_answer;                /* [bytes] of answers in this cell */

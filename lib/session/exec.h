@@ -46,7 +46,7 @@ struct stream {
 enum exec_phase { PHASE_QUEUED, PHASE_STARTING, PHASE_RUNNING, PHASE_ENDED };
 
 /* How far the ending of a running execution by force has gone. */
-enum stop_stage { STOP_NOT, STOP_ASKED, STOP_GROUP, STOP_TERMINATED, STOP_KILLED };
+enum stop_stage { STOP_NOT, STOP_ASKED, STOP_OWN, STOP_TERMINATED, STOP_KILLED };
 
 struct exec {
 	struct super *s;

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "base/auto.h"
 #include "base/clock.h"
@@ -12,6 +11,7 @@
 #include "base/number.h"
 #include "session/limit-cpu.h"
 #include "session/super.h"
+#include "sys/proc.h"
 
 /* [ms] Sources: DESIGN.md section 6; 9-jail-measured.md 5 and 7. */
 enum { MEMORY_FIRST_MS = 20, MEMORY_GAP_MS = 50 };
@@ -19,20 +19,11 @@ enum { MEMORY_FIRST_MS = 20, MEMORY_GAP_MS = 50 };
 /* [ms] The same where nothing runs but what earlier cells left. */
 enum { MEMORY_CALM_MS = 250 };
 
-/* Boot time in the unit of proc_pid_stat(5) field 22. */
-static uint64_t ticks_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (uint64_t)t.tv_sec * 100 + (uint64_t)t.tv_nsec / 10000000;
-}
-
 void limit_begin(struct exec *e)
 {
 	int64_t now = clock_now_ms();
 
-	e->begin_ticks = ticks_now();
+	e->begin_ticks = proc_now_ticks();
 	e->deadline_ms = e->timeout_ms ? now + (int64_t)e->timeout_ms : 0;
 	e->poll_ms = now + MEMORY_FIRST_MS;
 	e->cpu_poll_ms = now;

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "session/changes-inner.h"
 #include "session/watch.h"
+#include "sys/proc.h"
 
 /* A process has as many files of children as it has threads. */
 enum { TASKS_MAX = 16384, LIST_BYTES = 65536, FDS_MAX = 65536 };
@@ -77,10 +78,16 @@ static struct tree *tree_read(pid_t pid)
 	return t;
 }
 
-uint32_t watch_tree_count(pid_t pid)
+uint32_t watch_tree_count(pid_t pid, uint64_t *ret_newest_ticks)
 {
 	auto_free struct tree *t = tree_read(pid);
 
+	*ret_newest_ticks = 0;
+	for (uint32_t i = 1; i < t->n; i++) {
+		uint64_t ticks = proc_start_ticks(t->pids[i]);
+		if (ticks > *ret_newest_ticks)
+			*ret_newest_ticks = ticks;
+	}
 	return t->n;
 }
 
@@ -307,7 +314,7 @@ void watch_leader_look(const struct watch_leader *l, struct watch_look *ret)
 		ret->waited_us = (int64_t)(ticks * 1000000 / (uint64_t)sysconf(_SC_CLK_TCK));
 	if (is_alone(l, threads))
 		return;
-	uint32_t n = watch_tree_count(l->init);
+	uint32_t n = watch_tree_count(l->init, &ret->newest_ticks);
 	ret->children = n > 2 ? n - 2 : 0;
 }
 

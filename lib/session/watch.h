@@ -74,8 +74,9 @@ int64_t watch_disk_next_ms(const struct watch_disk *w);
 /* More are not looked at. Source: the greatest pids limit of a size. */
 enum { WATCH_TREE_MAX = 4096 };
 
-/* Source: proc_pid_task(5) children. A process may be missed while the tree changes. */
-uint32_t watch_tree_count(pid_t pid);
+/* How many; and when the last of those below started [ticks, proc_start_ticks], 0: there are none.
+ * Source: proc_pid_task(5) children. A process may be missed while the tree changes. */
+uint32_t watch_tree_count(pid_t pid, uint64_t *ret_newest_ticks);
 
 /* [ms] CPU time, with that of those which have been waited for. */
 uint64_t watch_tree_cpu_ms(pid_t pid);
@@ -107,6 +108,7 @@ struct watch_look {
 	int64_t cpu_us;    /* [µs] CPU time of the process */
 	int64_t waited_us; /* [µs] and of its children that it has waited for */
 	uint32_t children; /* how many processes there are below init, it not counted */
+	uint64_t newest_ticks; /* when the last of them, or the process, started; 0: it is alone */
 };
 
 /* [µs] CPU time of the process alone; 0 where there is none. */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -33,4 +34,12 @@ uint64_t proc_start_ticks(pid_t pid)
 pid_t proc_parent(pid_t pid)
 {
 	return (pid_t)read_field(pid, 4);
+}
+
+uint64_t proc_now_ticks(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (uint64_t)t.tv_sec * 100 + (uint64_t)t.tv_nsec / 10000000;
 }

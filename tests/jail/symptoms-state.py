@@ -266,6 +266,32 @@ def children_of_interrupted(k):
     eq(text(s.cell("time.sleep(0.1); print(old.poll(), new.poll() is None)")), "None False")
 
 
+@test("an interpreter that takes its time to be interrupted keeps what earlier cells started")
+def slow_interrupt(k):
+    s = k.session(runtime="python")
+    s.cell("import subprocess, time; p = subprocess.Popen(['sleep', '300'])")
+    # Longer than until the second signal, shorter than until the third.
+    done = s.cell("try: time.sleep(60)\nexcept KeyboardInterrupt:\n  q = subprocess.Popen(['sleep', '301'])\n"
+                  "  end = time.monotonic() + 0.45\n  while time.monotonic() < end:\n    pass\n  raise",
+                  "--timeout", "0.3")
+    eq((done["status"], done["state"]["interpreter"]), ("timeout", "kept"), "the slow cell")
+    eq(s.cell("p.poll(), q.wait(5)")["result"]["text/plain"][:6], "(None,", "what earlier cells started")
+    # A call that ignores the signal itself is still ended through its child.
+    done = s.cell("import os; os.system('sleep 302')", "--timeout", "0.3")
+    within(done["duration_ms"] / 1000, 2.5, "a call of system")
+    eq((done["status"], s.cell("p.poll()")["state"]["epoch"]), ("timeout", 1))
+
+
+@test("what the cell before has just started is not taken for what a limited cell started")
+def just_before(k):
+    s = k.session(runtime="python")
+    s.cell("import subprocess, time")
+    for i in range(6):
+        s.cell("p = subprocess.Popen(['sleep', '300'])")
+        eq(s.cell("time.sleep(60)", "--timeout", "0.05")["status"], "timeout", f"round {i}")
+        eq(s.cell("p.poll() is None")["result"]["text/plain"], "True", f"round {i}: it lives")
+
+
 @test("two languages in one session work on the same files")
 def two_languages(k):
     s = k.session(runtime="python")

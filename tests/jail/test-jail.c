@@ -323,7 +323,7 @@ static void test_kill_takes_the_whole_tree(void **state)
 	jail_exec_free(x);
 }
 
-static void test_kill_since(void **state)
+static void test_signal_since(void **state)
 {
 	/* An old child, then a mark, then new ones; the leader tells who lives. */
 	struct jail_exec *x = start("lives() { grep -q '^State:.[RSD]' /proc/$1/status 2>/dev/null; };"
@@ -337,7 +337,7 @@ static void test_kill_since(void **state)
 	do
 		rig_shell(&rig, &end, "[ -e /tmp/go ] && cat /tmp/mark");
 	while (end.event.status);
-	jail_exec_kill_since(x, strtoull(end.out.data, NULL, 10));
+	jail_exec_signal_since(x, SIGKILL, strtoull(end.out.data, NULL, 10));
 	sleep_ms(100);
 	rig_shell(&rig, &end, "rm /tmp/go");
 	rig_exec_event(x, &e);
@@ -615,7 +615,7 @@ int main(void)
 		cmocka_unit_test(test_orphans_are_reaped),
 		cmocka_unit_test(test_signals),
 		cmocka_unit_test(test_kill_takes_the_whole_tree),
-		cmocka_unit_test(test_kill_since),
+		cmocka_unit_test(test_signal_since),
 		cmocka_unit_test(test_terminal),
 		cmocka_unit_test(test_files_are_kept_and_shared),
 		cmocka_unit_test(test_drivers),

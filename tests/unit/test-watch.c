@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "session/watch.h"
+#include "sys/proc.h"
 #include "temp-dir.h"
 
 static int up;
@@ -180,13 +181,15 @@ static void test_tree(void **state)
 {
 	int ready;
 	pid_t pid = start(family, &ready);
+	uint64_t newest;
 	pid_t gone;
 
 	(void)state;
 	wait_ready(ready);
-	for (int i = 0; i < 1000 && watch_tree_count(pid) != 5; i++)
+	for (int i = 0; i < 1000 && watch_tree_count(pid, &newest) != 5; i++)
 		usleep(5000);
-	assert_int_equal(watch_tree_count(pid), 5);
+	assert_int_equal(watch_tree_count(pid, &newest), 5);
+	assert_true(newest >= proc_start_ticks(pid) && newest <= proc_now_ticks());
 	struct watch_leader l;
 	struct watch_look look;
 	watch_leader_open(&l, getpid());
@@ -194,18 +197,19 @@ static void test_tree(void **state)
 	assert_int_equal(look.children, 4);
 	watch_leader_close(&l);
 	assert_true(watch_child(pid) > 0);
-	assert_int_equal(watch_tree_count(watch_child(pid)), 2);
+	assert_int_equal(watch_tree_count(watch_child(pid), &newest), 2);
 	int64_t begin = clock_now_us();
 	for (int i = 0; i < 20; i++)
 		assert_true(watch_tree_rss(pid) > 0);
 	print_message("rss of 5 processes: %d us\n", (int)(clock_now_us() - begin) / 20);
 	gone = pid;
 	end(pid);
-	assert_int_equal(watch_tree_count(gone), 0);
+	assert_int_equal(watch_tree_count(gone, &newest), 0);
 	assert_int_equal(watch_tree_rss(gone), 0);
 	assert_int_equal(watch_child(gone), 0);
 	assert_int_equal(watch_peak_rss(gone), 0);
-	assert_int_equal(watch_tree_count(0), 0);
+	assert_int_equal(watch_tree_count(0, &newest), 0);
+	assert_int_equal(newest, 0);
 }
 
 static int eat(void)
